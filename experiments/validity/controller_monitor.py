@@ -79,7 +79,7 @@ class ControllerMonitor:
 
 def _stops_of(pid: int) -> int:
     """Returns how often a child process was stopped or continued, by the kernel's reports up to now."""
-    with _counting, contextlib.suppress(ChildProcessError):  # it has ended
+    with _counting, contextlib.suppress(ChildProcessError):  # raised if the process has ended
         while os.waitid(os.P_PID, pid, os.WSTOPPED | os.WCONTINUED | os.WNOHANG):
             _stops[pid] += 1
     return _stops[pid]
@@ -89,6 +89,6 @@ def _stopped_now(pid: int) -> bool:
     """Returns whether a process is stopped, or has ended."""
     try:
         content = Path(f"/proc/{pid}/stat").read_bytes()
-    except OSError:  # it has ended
+    except OSError:  # the process has ended
         return True
     return content.rpartition(b")")[2].strip()[:1] in _NOT_RUNNING

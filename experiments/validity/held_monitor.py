@@ -44,7 +44,7 @@ class HeldMonitor:
         if self.samples is not None:
             self._process = start_python(_READER, marked_environment(), stderr=subprocess.DEVNULL)
             assert self._process.stdin
-            with contextlib.suppress(BrokenPipeError):  # it has ended; `_collect` notes that in the samples
+            with contextlib.suppress(BrokenPipeError):  # the process has ended, which `_collect` notes
                 self._process.stdin.write(json.dumps(self._namespaces) + "\n")
                 self._process.stdin.flush()
             self._thread = threading.Thread(target=self._collect, args=(self.samples,), daemon=True)
@@ -56,7 +56,7 @@ class HeldMonitor:
             assert self._process.stdin
             self._ending = True
             with contextlib.suppress(BrokenPipeError):
-                self._process.stdin.close()  # it prints the last second and ends
+                self._process.stdin.close()  # makes the process print the last second and end
             self._thread.join(_END_S)
             if self._thread.is_alive():
                 self.samples.ended = "the monitoring process did not answer"

@@ -33,8 +33,8 @@ from topology.files.reading import read_counters
 
 _SECOND_S = 1.0
 _SAMPLES_PER_S = 50
-_MAX_SHARE = 1 / 40  # of one processor, for all samples
-_MIN_SAMPLES = 10  # for a mean; with very many switches the "second" is longer
+_MAX_SHARE = 1 / 40  # largest share of one processor's time that samples may take
+_MIN_SAMPLES = 10  # samples that a mean needs; with very many switches, a "second" lasts longer to have them
 _PRIORITY = 10
 _READ_BYTES = 1 << 16
 

@@ -27,7 +27,7 @@ class LinkLoss(NamedTuple):
 
     @property
     def frames(self) -> int:
-        """Number of all its frames."""
+        """The number of frames that entered the link: lost and passed."""
         return self.lost + self.passed
 
 

@@ -1,4 +1,7 @@
-"""Observations of the machine while traffic runs, second by second."""
+"""Observations of the machine while traffic runs, second by second.
+
+A switch holds a frame from the frame's arrival at a port until the switch reads it (`held_reader`).
+"""
 
 from __future__ import annotations
 
@@ -77,7 +80,7 @@ class ControllerSamples:
 
 
 class SwitchSample(NamedTuple):
-    """Frames that a switch held in one second.
+    """Frames that reached a switch in one second, and how many of them it had not read yet.
 
     Attributes:
         frames: frames that reached the switch.
@@ -92,7 +95,7 @@ class SwitchSample(NamedTuple):
 
 @dataclass(frozen=True)
 class HeldSecond:
-    """Frames that each switch held in one second.
+    """Frames that waited to be read by each switch in one second.
 
     Attributes:
         begin_s, end_s: its start and end on time.monotonic's clock.
@@ -159,7 +162,7 @@ class HeldLately(NamedTuple):
 
 @dataclass
 class HeldSamples:
-    """Frames that switches held, second by second.
+    """Frames that waited to be read by switches, second by second.
 
     Attributes:
         seconds: the seconds that were observed.
