@@ -154,7 +154,7 @@ class Fabric(SessionVerbs):
 
         def report_drops(kind: object, *_error: object) -> None:
             if kind is None:
-                with contextlib.suppress(CommandError):  # a switch may hang
+                with contextlib.suppress(CommandError):  # raised if a switch hangs
                     report_ingress_drops(live.network, self._on_event)
 
         opening.push(report_drops)
@@ -217,7 +217,7 @@ class Fabric(SessionVerbs):
         with keywords_in_errors(None):
             try:
                 self._traffic(options, PAGE, begins)
-            except KeyboardInterrupt:  # stopped by the page
+            except KeyboardInterrupt:  # a user of the page has stopped the measurement
                 if not any(folder.exists() for folder in folders):
                     raise UsageError("the measurement was stopped before it had measured anything") from None
         return folders[0]
@@ -267,17 +267,17 @@ class Fabric(SessionVerbs):
 
     @property
     def topology(self) -> Topology:
-        """The graph of its routers."""
+        """The graph of the fabric's routers."""
         return self._wanted.fabric.topology
 
     @property
     def hosts(self) -> tuple[str, ...]:
-        """The names of its hosts, router by router."""
+        """The names of the fabric's hosts, router by router."""
         return tuple(host.name for host in self.session.fabric.hosts)
 
     @property
     def switches(self) -> tuple[str, ...]:
-        """The names of its switches."""
+        """The names of the fabric's switches."""
         return tuple(map(switch_name, range(self.topology.routers)))
 
     def host(self, name: str) -> Host:

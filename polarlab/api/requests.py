@@ -110,7 +110,7 @@ def _experiment(subject: Subject | None) -> Experiment | None:
     path = Path(subject)
     if path.suffix == _FILE and not path.is_dir():
         return Experiment.from_toml(path)
-    named = isinstance(subject, os.PathLike) or len(path.parts) > 1  # not a mistyped family
+    named = isinstance(subject, os.PathLike) or len(path.parts) > 1  # a path, not a mistyped family
     return rerun_of(path) if named or path.is_dir() else None
 
 
@@ -160,5 +160,5 @@ def traffic_request(fabric: Experiment, options: Mapping[str, Any], routing: str
     given = {name: value for name, value in fabric.values.items() if name in own}
     if routing is not None:
         given["routing"] = routing
-    settled = {"link-rate": fabric.complete_values["link-rate"]}  # not the default of the traffic
+    settled = {"link-rate": fabric.complete_values["link-rate"]}  # instead of the traffic's default rate
     return Experiment(RUN, {**given, **options}, graph=fabric.graph, settled=settled)

@@ -184,23 +184,23 @@ class Verb:
 
     @property
     def reads(self) -> bool:
-        """Whether its request changes nothing."""
+        """Whether the verb's request changes nothing."""
         return self.http.method == "GET"
 
     @property
     def buttons(self) -> Sequence[Button]:
-        """Its buttons on the live page."""
+        """The verb's buttons on the live page."""
         if self.page.buttons is not None:
             return self.page.buttons
         return () if self.reads or not self.http.path else (Button(self.name.replace("-", " ")),)
 
     @property
     def has_body(self) -> bool:
-        """Whether its request has a body."""
+        """Whether the verb's request has a body."""
         return self.http.method == "POST"
 
     def call(self, verbs: object, arguments: Mapping[str, Any]) -> functools.partial[Any]:
-        """Returns the call of its method, with all arguments.
+        """Returns a call of the verb's method, with all arguments, which runs when it is called.
 
         Args:
             verbs: the object whose method it is.
@@ -306,7 +306,7 @@ class Command:
         self.name, self.verbs = name, verbs
 
     def help(self) -> str:
-        """Returns what it does: a line for each verb, and further paragraphs."""
+        """Returns the command's help: a line for each verb, and further paragraphs."""
         usages = [(one.summary, one.line.usage) for one in self.verbs]
         lines = [f"{summary}: {usage}" if " " in usage else summary for summary, usage in usages]
         ended = [line if line.endswith(".") else f"{line}." for line in lines]

@@ -43,7 +43,7 @@ def load_plugins(words: Sequence[str]) -> None:
     Raises:
         UsageError: a file cannot be read, is not approved, fails, or registers something wrong.
     """
-    words = [*takewhile(lambda word: word != "--", words)]  # no options follow it
+    words = [*takewhile(lambda word: word != "--", words)]  # `--` ends the options
     files = []
     for word, next_word in pairwise([*words, ""]):
         flag, given, value = word.partition("=")

@@ -200,7 +200,7 @@ def _add(
         more.pop("dest")
     action = group.add_argument(*([option.key] if option.positional else flags), **more)
     vars(action).update(
-        completer=_completer(option),  # argcomplete's
+        completer=_completer(option),  # an attribute that argcomplete reads
         declared=option,
         described=text or partial(option.help_in, command),
     )
@@ -277,7 +277,7 @@ def check_family(arguments: argparse.Namespace, base: Base) -> None:
 
 
 def read_options(arguments: argparse.Namespace, command: str, base: Base) -> None:
-    """Reads the options of a command line by their declarations, in place, and adds its `experiment`.
+    """Replaces the words of options by checked values, in place, and adds the attribute `experiment`.
 
     Args:
         arguments: the parsed words; options that were not given get their defaults.
@@ -320,7 +320,7 @@ def read_options(arguments: argparse.Namespace, command: str, base: Base) -> Non
 
 
 def approve(arguments: argparse.Namespace) -> None:
-    """Asks whether root may do what other users' files request, for commands that measure.
+    """Asks the user to approve actions that other users' files request from root, for commands that measure.
 
     Args:
         arguments: options that were read; their experiment becomes the approved one.

@@ -100,12 +100,12 @@ class CommandParser(_Parser):
 
     @property
     def option_names(self) -> Iterable[str]:
-        """The names of the options that it has, with their dashes."""
+        """The names of the command's options, with their dashes."""
         return self._option_string_actions.keys() - {_HELP_ALL}
 
     @property
     def declared(self) -> Iterable[Option]:
-        """The declarations of its options."""
+        """The declarations of the command's options."""
         return [vars(action)["declared"] for action in self._actions if "declared" in vars(action)]
 
     def describe_options(self) -> None:
@@ -229,7 +229,7 @@ def parse(words: Sequence[str]) -> argparse.Namespace:
     if unknown:  # the word after an unknown option may be its value, or meant for something else
         from polarlab.cli.options import check_family
 
-        check_family(parsed, parsed.parser.base)  # whose options would be unknown, too
+        check_family(parsed, parsed.parser.base)  # a mistyped family's options are unknown, too
         options = [word for word in unknown if word.startswith("-")]
         from polarlab.api.command_line.declarations import hint
 

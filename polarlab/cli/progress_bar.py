@@ -12,7 +12,7 @@ from rich.text import Text
 
 from polarlab.process import escape_controls
 
-_MIN_WIDTH, _MAX_WIDTH = 6, 20  # of the bar itself; the text is worth more on a narrow terminal
+_MIN_WIDTH, _MAX_WIDTH = 6, 20  # characters of the bar, which leaves room for the text on a narrow terminal
 _REDRAWS_PER_S = 2  # few, so that the bar of a run takes little processor time from the run's traffic
 
 

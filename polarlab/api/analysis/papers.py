@@ -116,7 +116,7 @@ class Reproduction(Table):
 
     @property
     def claims(self) -> list[CheckedClaim]:
-        """The claims of all items."""
+        """The claims of all these figures and tables."""
         return [claim for item in self.items for claim in item.claims]
 
     @property
@@ -289,7 +289,7 @@ def _check_types(quick: bool, out: Folder | None, progress: OnEvent) -> None:
 
 
 def _check_uses(name: str, item: AnyItem, seeds: int | None, scheduler: str | None) -> None:
-    """Raises UsageError if an option does not apply to an item."""
+    """Raises UsageError if the seeds or the scheduler do not apply to a figure or table."""
     if seeds is not None and not is_by_chance(item):
         raise UsageError(f"--seeds needs a figure or table that depends on chance, got {name}")
     if scheduler is not None:
@@ -334,7 +334,7 @@ def _labels(curves: Iterable[str] | None) -> frozenset[str] | None:
 
 
 def _prices(paper: str, item: str, path: Folder | None) -> Prices | None:
-    """Reads the prices in a file; raises UsageError if no requested item depends on prices."""
+    """Reads the prices in a file; raises UsageError if no requested figure or table depends on prices."""
     if path is None:
         return None
     if not isinstance(path, str | os.PathLike):

@@ -93,7 +93,7 @@ def _curves(arguments: argparse.Namespace) -> list[str] | None:
 
 
 def _check_list(arguments: argparse.Namespace) -> None:
-    """Raises UsageError if `paper list` is combined with an item or an item's option."""
+    """Raises UsageError if `paper list` is combined with a figure or table, or with an option for one."""
     places = ("workers", "scheduler", "cluster-tls", "insecure-cluster")
     options = ("quick", "seeds", "curves", "out", "prices", "estimate", *places)
     if given := [f"--{name}" for name in options if getattr(arguments, name.replace("-", "_"))]:

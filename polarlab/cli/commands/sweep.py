@@ -54,7 +54,7 @@ def run(arguments: argparse.Namespace) -> Status:
         figures = draw_figures(results, progress)
         held = results.points
         points = [held[point] for point in chosen.sweep.points()]
-        invalid = sum(not getattr(point, "valid", True) for point in points)  # simulated points always are
+        invalid = sum(not getattr(point, "valid", True) for point in points)  # simulated: always valid
         if invalid:
             remedy = results.remedy if isinstance(results, polarlab.Sweep) else ""
             progress(Notice("points-invalid", invalid=invalid, points=len(points), folder=out, remedy=remedy))

@@ -51,7 +51,7 @@ def _redraw_line() -> None:
     """
     import readline
 
-    with contextlib.suppress(OSError, AttributeError):  # not GNU readline
+    with contextlib.suppress(OSError, AttributeError):  # raised if the library is not GNU readline
         library = ctypes.CDLL(readline.__file__)
         library.rl_on_new_line()
         library.rl_forced_update_display()
