@@ -49,8 +49,8 @@ class Measuring:
         length = "" if self.seconds is None else f" of about {self.seconds:.0f} s"
         elapsed_s = time.monotonic() - self._began_s
         return (
-            f"a measurement by {self.by} has the fabric for itself, for {elapsed_s:.0f} s{length}; wait, or "
-            f"stop it by {_STOPS[self.by]}"
+            f"a measurement by {self.by} has had the fabric to itself for {elapsed_s:.0f} s{length}; wait, "
+            f"or stop it by {_STOPS[self.by]}"
         )
 
     def stop(self) -> None:

@@ -127,5 +127,5 @@ class Watch:
 def _remedy(process: str) -> str:
     """Returns advice for the user: the command that restarts a process which has ended by itself."""
     if process == _CONTROLLER:
-        return "rules stay, and nothing is planned again until `controller start`"
+        return "switches keep their rules and get no new ones until `controller start`"
     return f"`switch {process.rpartition(' ')[2]} start` starts it again"
