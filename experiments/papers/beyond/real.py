@@ -64,7 +64,7 @@ class RealNetwork:
 
     @property
     def routings(self) -> tuple[str, ...]:
-        """A minimal routing, and the routing of `fair`."""
+        """The routings to measure: a minimal one, and the family's best routing (`fair.best_routing_of`)."""
         family = self.member.network.family
         return tuple(dict.fromkeys((_MINIMAL.get(family, "min"), best_routing_of(family).routing)))
 

@@ -79,7 +79,7 @@ def code_today(part: str) -> str:
 
 @cache
 def code_when_kept(part: str) -> str:
-    """Returns the digest of a part of the code that identifies the stored points computed with it."""
+    """Returns the digest of a part of the code under which points are stored, even if the code has moved."""
     today, row = code_today(part), kept_code().get(part)
     return row.kept if row is not None and row.today == today else today
 

@@ -198,7 +198,7 @@ class MeasuredCurve:
         return Value(load, (load, load if beyond is None else beyond))
 
     def _end(self) -> tuple[CurvePoint | None, float | None]:
-        """Returns the last point below all saturated loads and the lowest saturated load, or None each."""
+        """Returns the last point below all saturated loads, if any, and the lowest saturated load, if any."""
         beyond = min((point.load for point in self.points if not point.stable), default=None)
         stable = [point for point in self.points if beyond is None or point.load < beyond]
         return (stable[-1] if stable else None), beyond

@@ -55,7 +55,7 @@ def curves_of(fabrics: Mapping[str, FabricOptions], patterns: Sequence[str], loa
 
 
 def by_name(curves: MeasuredCurves) -> dict[Name, MeasuredCurve]:
-    """Returns curves by name.
+    """Returns name (label and pattern) -> curve.
 
     Args:
         curves: the curves with their points.
@@ -153,7 +153,7 @@ def latency_ratio(below: MeasuredCurve, above: MeasuredCurve) -> float | None:
 
 
 def latency_ratios(below: MeasuredCurve, above: MeasuredCurve) -> dict[float, float]:
-    """Returns the ratio of two curves' latencies for each load that is stable for both.
+    """Returns load -> ratio of two curves' latencies, for each load that is stable for both.
 
     Args:
         below: the curve whose latencies are the divisors.

@@ -26,7 +26,7 @@ _MAX_SHARE = 1.5  # largest valid load, as a share of full load: in a short wind
 
 @dataclass(frozen=True)
 class StoredPoint(CurvePoint):
-    """A row of the table: a point of a curve with one seed.
+    """A row of the table of simulated points: a point of a curve with one seed.
 
     Attributes:
         digest: digest of everything that determines the numbers.
@@ -128,7 +128,7 @@ def _check_header(file: Path, columns: Sequence[str]) -> None:
 
 
 def _by_digest(rows: Iterable[RowT], file: Path) -> dict[str, RowT]:
-    """Returns rows by digest; raises ParameterError if two rows of one digest differ in their numbers."""
+    """Returns digest -> row; raises ParameterError if two rows of one digest differ in their numbers."""
     found: dict[str, RowT] = {}
     for row in rows:
         first = found.setdefault(row.digest, row)

@@ -31,7 +31,7 @@ _BYTES, _FLIT_BYTES = 4096, 8
 
 @dataclass(frozen=True)
 class StoredTime:
-    """A row of the table: the time of a motif on a network.
+    """A row of the table of motifs: the time of a motif on a network.
 
     Attributes:
         digest: digest of everything that determines the time.

@@ -18,7 +18,7 @@ _LAST_ENDPOINTS, _QUICK_LAST_ENDPOINTS = 10_830, 2500
 
 
 def channels(scale: Scale) -> ItemResult:
-    """Returns the numbers of layers that the paths of Slim Flies and DLNs need."""
+    """Returns how many acyclic layers, each a virtual channel, the paths of Slim Flies and DLNs need."""
     rows = [_row(one) for one in _networks(scale)]
     layers = {name: [row["channels"] for row in rows if row["network"] == name] for name in ("SF", "DLN")}
     values = {
