@@ -301,6 +301,9 @@ def load_values(loads: Amounts) -> dict[str, Any]:
 
 
 def jain(values: Amounts) -> float | None:
-    """Returns Jain's fairness index: 1 if all are equal, 1 / n if one has everything (DEC-TR-301)."""
+    """Returns Jain's fairness index of n values: 1 if all are equal, 1 / n if only one is positive.
+
+    It is None if all are 0. Source: DEC-TR-301.
+    """
     squares = float((values**2).sum())
     return float(values.sum() ** 2 / (len(values) * squares)) if squares else None

@@ -55,7 +55,7 @@ class Better(Enum):
 
 
 class In(Flag):
-    """Places where a metric appears.
+    """Outputs in which a metric appears.
 
     POINTS: a column of `points.csv`. HALVES: a second column with half the width of its confidence interval.
     SEEDS: mean and interval in `repeat`. RESULTS: a row in comparisons of single results. REPORT: a column in

@@ -193,7 +193,7 @@ def _doubts(record: RunRecord) -> list[str]:
 
 
 def _foreign_doubts(record: RunRecord) -> list[str]:
-    """Returns reasons to doubt a run of generated packets because its hosts also sent or received others."""
+    """Returns reasons for doubt if hosts sent or received frames besides the run's generated packets."""
     frames, result = record.host_frames, record.result
     # Programs of the run itself belong to it, and so do probes of the live page after a failure.
     besides = record.programs or record.faults is not None

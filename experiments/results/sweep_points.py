@@ -55,7 +55,7 @@ class SweptRow:
 
     @property
     def point(self) -> Point:
-        """The point."""
+        """The point that the row describes."""
         options = ((name, value) for name, value in (self.varied or {}).items() if "." not in name)
         return Point(self.routing, self.pattern, self.load, tuple(sorted(options)))
 

@@ -32,7 +32,7 @@ def joined(values: Iterable[Sequence[Entry]]) -> tuple[Entry, ...]:
 
 
 def by_key(tables: Sequence[Mapping[int, Number]], rule: Callable[[Sequence[Number]], Number]) -> Any:
-    """Applies a rule to the values of each key over all tables; keys ascend."""
+    """Combines mappings: key -> the rule applied to the key's values in all of them; keys ascend."""
     keys = sorted({key for table in tables for key in table})
     return {key: rule([table[key] for table in tables if key in table]) for key in keys}
 

@@ -329,7 +329,7 @@ class SimulationSummary(SimulatedSettings):
 
     @property
     def note(self) -> str:
-        """The doubt as a sentence."""
+        """A sentence on the doubt about the result; empty if there is none."""
         if self.deadlock:
             return f"The simulation ended in a {self.deadlock.text}."
         return "The result is not stable: the network is saturated." if self.doubt else ""

@@ -146,7 +146,7 @@ def _own_settings(traffic: AnyTraffic) -> dict[str, Any]:
 
 
 def settings(fabric: FabricOptions) -> dict[str, Any]:
-    """Returns the fields of SimulatedSettings."""
+    """Returns the settings of a simulated fabric, by the field names of SimulatedSettings."""
     return {
         "name": fabric.name,
         "params": dict(fabric.params),
