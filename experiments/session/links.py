@@ -152,7 +152,7 @@ class _Queues:
             reader.close()
 
     def read(self) -> dict[Place, QueueState]:
-        """Returns the state of every port's queue."""
+        """Returns (datapath id, port) -> state of the port's queue."""
         states: dict[Place, QueueState] = {}
         for number, reader in self._readers.items():
             with contextlib.suppress(OSError):  # raised if the switch's network namespace is gone

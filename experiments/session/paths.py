@@ -177,7 +177,7 @@ def _arrived(receivers: Receivers, tagger: Tagger) -> Counter[int]:
 
 
 def _host(fabric: LiveFabric, name: str) -> Host:
-    """Returns the host of that name, or the first host of the switch of that name."""
+    """Returns the host with a name or, if that is a switch's name, the switch's first host."""
     for host in fabric.hosts:
         if host.name == name:
             return host
