@@ -33,7 +33,7 @@ class WorkerVersionError(MachineError):
 
 
 def _distributed() -> Any:
-    """Returns the module distributed, which takes a second to import."""
+    """Imports and returns dask's module `distributed`, which takes a second."""
     try:
         return importlib.import_module("distributed")
     except ImportError:

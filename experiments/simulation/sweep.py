@@ -141,7 +141,7 @@ def estimate_simulated_sweep(chosen: SimulatedSweep, folder: Path, workers: int 
 
 
 def _held(chosen: SimulatedSweep, folder: Path) -> SimulatedSweepManifest | None:
-    """Returns the manifest in a folder; None if the folder is empty.
+    """Returns the manifest of the sweep that a folder already has; None if the folder is empty.
 
     Raises:
         ParameterError: it has anything except points of the same sweep.
