@@ -86,7 +86,7 @@ def check_traffic(traffic: TrafficOptions, fabric: FabricOptions) -> None:
 
 
 def _check_packet_rate(traffic: TrafficOptions, fabric: FabricOptions) -> None:
-    """Raises ParameterError if one process cannot send that many packets per second."""
+    """Raises ParameterError if the traffic has more packets per second than one process can send."""
     if fabric.calibrate:  # the rate is still unknown
         return
     endpoints = fabric.topology.endpoints(fabric.hosts)

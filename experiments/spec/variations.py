@@ -55,7 +55,7 @@ def _fabric_and_traffic(kind: str) -> list[Option]:
 
 
 def known_keys(kind: str = SWEEP) -> list[str]:
-    """Returns all keys, including parameters of routings and patterns.
+    """Returns all keys of --vary, including parameters of routings and patterns.
 
     Args:
         kind: SWEEP or SIMULATED_SWEEP.
@@ -64,7 +64,7 @@ def known_keys(kind: str = SWEEP) -> list[str]:
 
 
 def known_simulated_keys() -> list[str]:
-    """Returns all keys of a sweep of simulations."""
+    """Returns all keys of --vary for a sweep of simulations."""
     return known_keys(SIMULATED_SWEEP)
 
 

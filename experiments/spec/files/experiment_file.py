@@ -302,12 +302,12 @@ def _table_values(kind: str, table: str, entries: Any, name: str, lines: Lines) 
 
 
 def _line(lines: Lines, table: str, key: str = "") -> str:
-    """Returns a prefix with the line number of a key or table; empty if it is unknown."""
+    """Returns the start of an error, with the line number of a key or table; empty if it is unknown."""
     return f"line {lines[table, key]}: " if (table, key) in lines else ""
 
 
 def _place(lines: Lines, table: str, key: str = "") -> str:
-    """Returns a prefix with line number and name of a key, a table, or a top-level key."""
+    """Returns the start of an error, with line number and name of a key, a table, or a top-level key."""
     name = key or table
     return f"{_line(lines, table, key)[:-2]}, {name}: " if (table, key) in lines else f"{name} "
 
