@@ -68,7 +68,7 @@ class SwitchFiles:
         self._interfaces = os.open(f"/proc/{pid}/net/dev", os.O_RDONLY)
 
     def waiting_bytes(self) -> int:
-        """Returns the memory of the frames that wait in the ports' sockets."""
+        """Returns the memory in bytes of the frames that wait in the sockets of the switch's ports."""
         lines = os.pread(self._sockets, _READ_BYTES, 0).split(b"\n")
         return sum(int(line.split()[6]) for line in lines[1:] if line)
 

@@ -50,7 +50,7 @@ class Asked:
 
     @cached_property
     def drain(self) -> Drain:
-        """The drain."""
+        """The combined drain of all drained links and switches."""
         return drain_of(self.topology, self.drained)
 
     def beyond(self, plans: Iterable[Plan], ports: Iterable[PortSet | tuple[str, int]] = ()) -> list[str]:
@@ -110,7 +110,7 @@ def listed(names: Sequence[str]) -> str:
 
 
 def unasked_doubt(names: Sequence[str]) -> str:
-    """Returns the reason to doubt a run in which the controller took links or switches out of use unasked.
+    """Returns the reason to doubt a run in which the controller stopped using links without a request.
 
     Args:
         names: locations of the links and switches.
