@@ -467,7 +467,7 @@ class SessionVerbs:
 
     @contextlib.contextmanager
     def _noted(self, line: str) -> Iterator[None]:
-        """Records a verb as the equivalent line of the prompt."""
+        """Records the verb that the block runs as the equivalent line of the prompt."""
         if self.recorder is None:
             yield
             return

@@ -52,7 +52,7 @@ _HELP_ALL = "--help-all"
 
 
 class Command(Protocol):
-    """A command's module."""
+    """Interface of the modules of commands."""
 
     SUMMARY: str
     EXAMPLES: Sequence[str]

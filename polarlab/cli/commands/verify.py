@@ -104,7 +104,7 @@ def _deadlock_result(arguments: argparse.Namespace, proof: DeadlockProof) -> dic
 
 
 def _print_cycle(proof: DeadlockProof) -> None:
-    """Prints the cycle that a proof found on standard error, one line per channel."""
+    """Prints on standard error the cycle of channels that a proof has found, one line per channel."""
     if not proof.cycle:
         return
     failed = "" if proof.failure == "none" else f" while {proof.failure} is down"
