@@ -192,9 +192,9 @@ def _log_distance(one: NetworkWithHosts, base: NetworkWithHosts, comparison: str
 
 
 def _of_equal_ports(family: str, base: NetworkWithHosts) -> NetworkWithHosts | None:
-    """Returns a family's member whose routers' ports are nearest to those of a network; None if all differ.
+    """Returns a family's member whose routers' ports are nearest to those of a network; None without one.
 
-    Among equally near members it is the one with most endpoints.
+    Ports may differ by one. Among equally near members, it is the one with most endpoints.
     """
     members = [
         one
