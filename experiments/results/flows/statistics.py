@@ -240,6 +240,15 @@ def _bytes(record: RunRecord, outcome: FlowOutcome) -> FlowBytes:
     )
 
 
+def bytes_sent_by_hosts(outcome: FlowOutcome) -> npt.NDArray[np.int64]:
+    """Returns the bytes of all frames that the flows made each host send, from TCP_INFO: int64, hosts."""
+    there, back = _wire_bytes(outcome)
+    total = np.zeros(len(outcome.window_bytes), np.int64)
+    np.add.at(total, outcome.flows["source"], there)
+    np.add.at(total, outcome.flows["destination"], back)
+    return total
+
+
 def _wire_bytes(outcome: FlowOutcome) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
     """Returns the bytes of frames sent by each flow's source, and by its destination, from TCP_INFO."""
     flows = outcome.flows
