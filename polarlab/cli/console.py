@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import errno
 import itertools
 import json
 import os
@@ -25,11 +26,13 @@ _HEADING_WIDTH = 11  # characters of a column's heading, if it is split into lin
 
 @contextlib.contextmanager
 def reader_may_end() -> Iterator[None]:
-    """Drops the output of a block if the reader of standard output is gone (`polarlab ... | head`)."""
+    """Drops the output of a block if its reader (`polarlab ... | head`) or the terminal is gone."""
     try:
         yield
         sys.stdout.flush()
-    except BrokenPipeError:
+    except OSError as error:
+        if error.errno not in (errno.EPIPE, errno.EIO):
+            raise
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 

@@ -34,7 +34,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     run_as_command()
     add_administration_folders()
     for number in END_SIGNALS:
-        signal.signal(number, _end)
+        # `nohup` has SIGHUP ignored. (Shells have SIGINT ignored by whatever runs in the background.)
+        if number != signal.SIGHUP or signal.getsignal(number) is not signal.SIG_IGN:
+            signal.signal(number, _end)
     try:
         for stream in (sys.stdout, sys.stderr):  # names of files need not be text
             if isinstance(stream, io.TextIOWrapper):
