@@ -2,8 +2,8 @@
 
 To add a metric:
 
-1. Compute its value. Switches: a field of `Summary` (`experiments/results/model.py`), filled by `summarise` in
-   `experiments/results/summary.py`, or a property of that record. Simulator: the same with
+1. Compute its value. Switches: a field of `Summary` (`experiments/results/model.py`), filled by `summarise`
+   in `experiments/results/summary.py`, or a property of that record. Simulator: the same with
    `SimulationSummary` and the modules of these names in `experiments/results/simulation/`. Latencies are in
    ms for switches and in cycles for the simulator, so their fields and metrics differ (`latency_ms`,
    `latency_cycles`). A field's type says how seeds are combined (`parts.over_seeds`); metrics in `repeat`
