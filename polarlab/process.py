@@ -27,8 +27,9 @@ __all__ = [
 def print_line(text: str) -> None:
     """Prints a line on standard error at once, with control characters escaped.
 
-    If the reader has ended (`polarlab ... 2>&1 | head`), this line and all later ones are lost, as is
-    standard output with the same reader: the work still runs to its end, and its status counts.
+    If the reader of standard error has ended (`polarlab ... 2>&1 | head`), this line and all later ones are
+    lost, and so is standard output if it has the same reader. The command still runs to its end and returns
+    its exit status.
 
     Args:
         text: the line, without its end.

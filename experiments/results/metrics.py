@@ -65,7 +65,7 @@ class Better(Enum):
 
 
 class In(Flag):
-    """Places where a metric appears.
+    """Outputs in which a metric appears.
 
     POINTS: a column of `points.csv`. HALVES: a second column with half the width of its confidence interval.
     SEEDS: mean and interval in `repeat`. RESULTS: a row in comparisons of single results. REPORT: a column in
@@ -118,11 +118,11 @@ class Metric:
 
     @property
     def key(self) -> str:
-        """Its name in tables, which ends with its unit."""
+        """The metric's name in tables, which ends with its unit."""
         return self.name or self.path.rpartition(".")[2]
 
     def of(self, summary: Any) -> Any:
-        """Returns its value in a summary, for replications the mean; None if there is none."""
+        """Returns the metric's value in a summary, for replications the mean; None if there is none."""
         mean = getattr(summary.repeat, self.key, None) if In.SEEDS in self.places else None
         if mean is not None:
             return mean.mean
@@ -131,13 +131,13 @@ class Metric:
         return summary
 
     def half_of(self, summary: Any) -> float | None:
-        """Returns half the width of its confidence interval over seeds or, for one seed, over batches."""
+        """Returns half the width of the metric's interval in a summary, over seeds or batches of one seed."""
         means = summary.repeat or getattr(summary, "batches", None)
         return getattr(getattr(means, self.key, None), "ci95", None)
 
     @property
     def half(self) -> str:
-        """Name of the column with half the width of its interval."""
+        """Name of the column with half the width of the metric's interval."""
         end = f"_{self.unit}"
         return f"{self.key.removesuffix(end)}_ci95{end}" if self.key.endswith(end) else f"{self.key}_ci95"
 
@@ -149,7 +149,7 @@ class Metric:
 
     @property
     def meaning(self) -> str:
-        """Its description in docs/reference/keys.md."""
+        """The metric's description in docs/reference/keys.md."""
         return f"{self.label}, as `{self.path}` of the summary" if "." in self.path else self.label
 
 
@@ -166,7 +166,7 @@ _simulated = partial(Metric, engines=(Engine.SIMULATION,))
 
 
 def _latencies(engine: Engine) -> tuple[Metric, ...]:
-    """Returns the latencies of an engine in its unit."""
+    """Returns the metrics mean, median and 99th percentile of latency, in the unit of an engine."""
     unit, metric = engine.unit, partial(Metric, engines=(engine,))
     record, name = f"latency_{unit}", f"latency_{{}}_{unit}".format
     shown = _MEAN | In.REPORT | _DRAWN
@@ -248,7 +248,7 @@ METRICS: tuple[Metric, ...] = (
 
 
 def metrics(engine: Engine, places: In) -> Iterator[Metric]:
-    """Yields the metrics of an engine that appear in one of the places, in the order of columns."""
+    """Yields the metrics of an engine that appear in one of the given outputs, in the order of columns."""
     return (one for one in METRICS if engine in one.engines and one.places & places)
 
 
