@@ -1,9 +1,19 @@
 """Metrics: the numbers of results, one line each.
 
-To add a metric, add a field or property to the summary and a line to `METRICS`. The columns of `points.csv`,
-means and intervals over seeds, comparisons, reports, the tables of `polarlab sweep` and
-docs/reference/keys.md are derived from it. The field's type says how seeds are combined
-(`parts.over_seeds`); metrics in `repeat` are means.
+To add a metric:
+
+1. Compute its value. Switches: a field of `Summary` (`experiments/results/model.py`), filled by `summarise`
+   in `experiments/results/summary.py`, or a property of that record. Simulator: the same with
+   `SimulationSummary` and the modules of these names in `experiments/results/simulation/`. Latencies are in
+   ms for switches and in cycles for the simulator, so their fields and metrics differ (`latency_ms`,
+   `latency_cycles`). A field's type says how seeds are combined (`parts.over_seeds`); metrics in `repeat`
+   are means.
+2. Add a line to `METRICS`: `_emulated`, `_simulated` or, for both engines, `Metric`. The columns of
+   `points.csv`, means and intervals over seeds, comparisons, reports and the tables of `polarlab sweep` are
+   derived from it.
+3. Run `make keys`, which writes docs/reference/keys.md.
+4. Run `tests/unit/test_golden.py`. It fails because of the new name; tests/data/golden/README.md says how to
+   update the expected values.
 """
 
 from __future__ import annotations
