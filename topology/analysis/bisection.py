@@ -42,7 +42,7 @@ class Bisection:
         links: number of all links.
         halves: number of routers with hosts in each half, the larger first.
         method: METIS or OWN.
-        seeds: number of searches per method, of which this is the best.
+        seeds: number of searches per method; this bisection is the best of them all.
     """
 
     cut: int
@@ -103,7 +103,7 @@ def bisect(topology: Topology, seeds: int = 8, method: str | None = None) -> Bis
 
 
 def _best_side(weights: csr_matrix, hosting: Sides, method: str, seeds: int) -> Sides:
-    """Returns the halves with the fewest links between them that several searches by one method find."""
+    """Runs one search for each seed by one method, and returns the halves that cut the fewest links."""
     search: Callable[[csr_matrix, Sides, int], Sides] = _metis_sides if method == METIS else _pass_sides
     candidates = [_place_hostless(weights, hosting, search(weights, hosting, seed)) for seed in range(seeds)]
     halved = (side for side in candidates if is_halved(side[hosting]))
@@ -226,7 +226,7 @@ def _smooth_vector(weights: csr_matrix, random: np.random.Generator) -> npt.NDAr
 
 
 def _improve(weights: csr_matrix, hosting: Sides, side: Sides) -> bool:
-    """Makes one Kernighan-Lin pass on `side`, in place; returns whether fewer links are cut than before.
+    """Makes one Kernighan-Lin pass on `side`, in place; returns whether it reduced the number of cut links.
 
     Only routers with hosts are swapped.
     """

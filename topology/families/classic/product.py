@@ -34,7 +34,8 @@ class Factor:
 
     Attributes:
         distances: int64 array, k x k: the distance between each pair of its k vertices.
-        steps: int64 array, k x k: the lowest next vertex on a shortest path of each [source, destination].
+        steps: int64 array, k x k, indexed [source, destination]: the lowest-numbered next vertex on a
+            shortest path.
     """
 
     distances: npt.NDArray[np.int64]
@@ -165,7 +166,7 @@ class CartesianProduct(Topology):
         return {distance: int(count) for distance, count in enumerate(counts) if distance and count}
 
     def minimal_port_mask(self, router: int) -> npt.NDArray[np.bool_]:
-        """Returns the links of a router on which shortest paths to each destination start.
+        """Returns, for each destination, the links of a router on which shortest paths start.
 
         Args:
             router: the router that forwards packets.

@@ -34,7 +34,7 @@ class FatTree(Topology):
     """The k-ary n-tree: n k^(n - 1) routers, and k^n hosts if each edge router has k.
 
     Router order: the router of level l with the digits w, digit n - 2 first, has index l k^(n - 1) + w.
-    Between edge routers, all upward links are minimal, but only one downward link.
+    On a minimal route between edge routers, a packet may take any upward link, but only one downward link.
 
     Attributes:
         arity: k, the number of links of a router to the next level, and to the previous level.
@@ -192,7 +192,7 @@ class FatTree(Topology):
         return {distance: int(count) for distance, count in enumerate(counts) if distance and count}
 
     def minimal_port_mask(self, router: int) -> npt.NDArray[np.bool_]:
-        """Returns the links of a router on which shortest paths to each destination start.
+        """Returns, for each destination, the links of a router on which shortest paths start.
 
         Args:
             router: the router that forwards packets.

@@ -140,7 +140,8 @@ class PolarStar(TabledTopology):
     def next_hop_rules(self) -> int:
         """The largest number of next-hop rules of any router.
 
-        One for each supernode at distance two, and one for each other router of its own and of adjacent ones.
+        It counts one rule for each supernode at distance two, and one for each other router of the router's
+        own supernode and of adjacent supernodes.
         """
         adjacent = int(self.structure.degrees.max())
         return self.structure.routers - 1 - adjacent + (adjacent + 1) * self.order - 1
@@ -233,7 +234,8 @@ class PolarStar(TabledTopology):
     def _to_adjacent_supernodes(self, hops: npt.NDArray[np.int16]) -> None:
         """Corrects, in place, the next hops between adjacent supernodes.
 
-        There it may be shorter to take a link inside the own supernode before the link to the other one.
+        The shortest path may take a link inside the source's supernode before the link to the other
+        supernode.
         """
         m, structure = self.order, self.structure
         u = np.repeat(np.arange(structure.routers), structure.degrees)
@@ -306,7 +308,7 @@ class PolarStar(TabledTopology):
 
 
 def _inside_table(matrix: npt.NDArray[np.bool_]) -> npt.NDArray[np.int64]:
-    """Returns the next vertex on shortest paths of at most two links inside a supernode.
+    """For each pair of vertices, returns the next one on a path of one or two links inside a supernode.
 
     Returns:
         int64 array, m x m, indexed [source, destination]; -1 where the path would be longer.

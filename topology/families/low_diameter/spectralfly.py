@@ -170,7 +170,7 @@ def _nearest(value: int, valid: list[int]) -> str:
 
 
 def _check_odd_prime(value: int) -> None:
-    """Raises ParameterError if the value given for p is not the p of any SpectralFly that can be built."""
+    """Raises ParameterError unless some SpectralFly with this value of p can be built."""
     _check(value, _members().get(value, [0])[0])
 
 
@@ -222,7 +222,7 @@ def _generators(p: int, q: int) -> list[tuple[int, ...]]:
 
 
 def _solutions(p: int) -> list[tuple[int, int, int, int]]:
-    """Returns solutions of a^2 + b^2 + c^2 + d^2 = p, one for each solution and its negative.
+    """Returns p + 1 solutions of a^2 + b^2 + c^2 + d^2 = p, with only one of each solution and its negative.
 
     For p = 1 modulo 4, a is odd and positive. For p = 3 modulo 4, a is even and positive, or 0 with b
     positive; the others are odd.
