@@ -90,7 +90,7 @@ class Link:
 
 @dataclass(frozen=True)
 class DestinationBlock:
-    """Destinations for which a router has the same minimal next hop and whose addresses share a mask.
+    """Destinations with one minimal next hop from a router, whose addresses one mask matches.
 
     Attributes:
         routers: the destinations.
@@ -109,7 +109,7 @@ class DestinationBlock:
 
 
 class Topology(ABC):
-    """A graph of routers with a fixed port numbering and minimal routing, by formulas, tables or search.
+    """A graph of routers with fixed port numbers, and minimal routes by formulas, tables or search.
 
     Attributes:
         name: the family, as on the command line (`polarfly`).
@@ -134,7 +134,7 @@ class Topology(ABC):
 
     @property
     def geometry(self) -> str:
-        """The name under which closed-form routes are registered (`routing`); by default the family name."""
+        """The name under which `routing` registers closed-form routes; by default the family name."""
         return self.name
 
     @property

@@ -71,7 +71,7 @@ def search_remark() -> str:
     if metis_found():
         return ""
     return (
-        "METIS is not installed, only Kernighan-Lin passes search for halves; "
+        "METIS is not installed, so only Kernighan-Lin passes search for halves; "
         "to add it: pip install 'polarlab[paper]' (x86-64)"
     )
 
@@ -111,7 +111,7 @@ def _best_side(weights: csr_matrix, hosting: Sides, method: str, seeds: int) -> 
 
 
 def _place_hostless(weights: csr_matrix, hosting: Sides, side: Sides) -> Sides:
-    """Moves the routers without hosts to the side that cuts the fewest links, by a maximum flow.
+    """Divides the routers without hosts so that the fewest links are cut, by a maximum flow.
 
     The routers with hosts stay. Source: Ford and Fulkerson, "Maximal Flow through a Network" (1956).
     """
@@ -173,7 +173,7 @@ def is_halved(side: Sides) -> bool:
 
 
 def _metis_sides(weights: csr_matrix, hosting: Sides, seed: int) -> Sides:
-    """Returns the halves found by METIS, balanced by moves if METIS left them unequal."""
+    """Returns the halves found by METIS; if their sizes differ, moves routers until they are equal."""
     import pymetis
 
     adjacency: Any = pymetis.CSRAdjacency(weights.indptr.tolist(), weights.indices.tolist())

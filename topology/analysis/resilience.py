@@ -39,7 +39,7 @@ class Distances(NamedTuple):
 
 @dataclass(frozen=True)
 class Resilience:
-    """The results of failures of links in random orders.
+    """Shares of failed links that disconnect a graph, over several random orders of failure (runs).
 
     Attributes:
         shares: float array, runs, ascending: the share of failed links that disconnects the graph.

@@ -98,7 +98,7 @@ class CartesianProduct(Topology):
 
     @cached_property
     def strides(self) -> tuple[int, ...]:
-        """For each dimension, by how much a router's index grows if its coordinate grows by one."""
+        """For each dimension, the increase of a router's index when its coordinate increases by one."""
         return tuple(math.prod(self.shape[place + 1 :]) for place in range(len(self.shape)))
 
     @cached_property
@@ -224,7 +224,7 @@ def nested_circles(shape: Sequence[int]) -> Positions:
 
 
 def _turned(positions: Positions, size: int) -> Positions:
-    """Rotates the drawing of a subgraph, copies of which lie on a circle, to keep parallel links apart.
+    """Rotates the drawing of a subgraph so that the links between its copies on a circle stay apart.
 
     A link joins the same router of two copies. The angle maximises the smallest distance between such links.
 

@@ -73,7 +73,7 @@ class FatTree(Topology):
 
     @cached_property
     def digits(self) -> npt.NDArray[np.int64]:
-        """int64 array, N x (n - 1): the digits of each router; links above level l change digit l."""
+        """int64 array, N x (n - 1): the digits of each router; digit l changes between levels l and l + 1."""
         word = np.arange(self.routers) % self.width
         return word[:, None] // self.arity ** np.arange(self.levels - 1) % self.arity
 

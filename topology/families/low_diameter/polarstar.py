@@ -64,7 +64,7 @@ class PolarStar(TabledTopology):
         degree: int | None = None,
         radix: int | None = None,
     ) -> None:
-        """Builds a PolarStar from its q, supernode and degree, or the largest one of a radix.
+        """Builds a PolarStar from q, supernode and degree, or the largest PolarStar of a network radix.
 
         Args:
             q: order of the structure graph's field, a prime power from 2 to 128.
