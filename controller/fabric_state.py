@@ -1,10 +1,11 @@
 """Link and switch state as the controller knows it, with hold-down of flapping links.
 
 A link is usable while both of its ports are up, both of its switches have their rules, and it is not held
-down. A link that goes down repeatedly is held down for increasing times once it comes back: fast failover
-has no memory, and traffic would follow every flap. The links of a switch that connects without rules are held
+down. A link that goes down repeatedly is held down for increasing times once it comes back: fast failover has
+no memory, and traffic would follow every flap. The links of a switch that connects without rules are held
 down until it has them. To hold a link down, the controller sets one of its ports down, so that neither switch
-uses it; if the link is held down because of one of its switches, it is the other switch's port.
+uses it. If the link is held down because one of its switches is lost or has no rules, the controller sets
+down the port of the other switch.
 
 Pure: events and their times come in as method calls, which return the ports to set down or up.
 """
@@ -241,7 +242,7 @@ class FabricState:
     def _keep_down(self, record: _LinkRecord, now_s: float) -> list[SetPort]:
         """Sets the port of a held-down link down again, after someone else has set it up.
 
-        Within `REPEAT_S` of the last such command, it only marks the link, and `tick` repeats the command.
+        If the last such command is less than `REPEAT_S` old, `tick` sends the next one later.
         """
         if not record.held:
             self._set_up_by_others.pop(record.link, None)
@@ -297,7 +298,7 @@ def _recent(record: _LinkRecord, now_s: float) -> list[float]:
 def _set_down(record: _LinkRecord, now_s: float) -> list[SetPort]:
     """Sets down one port of a held-down link.
 
-    If the link is held down because of one of its switches, it is the other switch's port.
+    If one of its switches is lost or has no rules, the port of the other switch is set down.
 
     Does nothing while a port of the link is administratively down: a port that someone else set down must not
     be set up later by this controller.
