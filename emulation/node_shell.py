@@ -228,7 +228,7 @@ class LastingNode(Node):  # type: ignore[misc]
         super().sendCmd(*words, **options)
 
     def monitor(self, timeoutms: float | None = None, findPid: bool = True) -> str:  # noqa: N803
-        """Returns output of the running command; `waiting` then says whether no prompt has been seen."""
+        """Returns output of the running command; `waiting` stays true until a prompt has been seen."""
         text = str(super().monitor(timeoutms, findPid))
         if not self.waiting:
             self._shell_state.note_prompt()
