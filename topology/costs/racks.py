@@ -61,7 +61,7 @@ class Racks:
             pairs: int64 array, M x 2, of racks.
 
         Returns:
-            int64 array, M: rows and columns between the two racks of each pair.
+            int64 array, M: for each pair, the number of rows plus the number of columns between the racks.
         """
         apart = np.stack([pairs // self.columns, pairs % self.columns])
         return np.asarray(np.abs(apart[..., 0] - apart[..., 1]).sum(axis=0))
@@ -73,7 +73,8 @@ class RackLinks:
 
     Attributes:
         inside: int64 array, R: number of links between routers of each rack.
-        bundles: int64 array, M x 2: the pairs of racks that links connect, the lower one first, ascending.
+        bundles: int64 array, M x 2: the pairs of racks with links between them, ascending; the lower rack
+            first.
         links: int64 array, M: number of links between the racks of each bundle.
     """
 

@@ -49,7 +49,7 @@ class Trunking:
 
 
 def trunkings(ports: int, most: int) -> list[Trunking]:
-    """Returns the sets of groups that a number of global ports can connect completely.
+    """Returns all trunkings for which P global ports of each group connect every two groups.
 
     Args:
         ports: P, the number of global ports of each group, at least 1.

@@ -141,8 +141,8 @@ class FatTree(Topology):
     ) -> npt.NDArray[np.int64]:
         """Returns one neighbour of each source router, on the level above or below.
 
-        The digit that this link changes becomes the destination's digit (`own_digit`) or 0. A router without
-        a level above or below is returned as its own neighbour.
+        The digit that this link changes becomes the destination's digit if `own_digit` is true, else 0. For a
+        router without a level above (or below), the router itself is returned.
         """
         level = self.level_of[source]
         exists = level < self.levels - 1 if upward else level > 0

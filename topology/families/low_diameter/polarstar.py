@@ -4,9 +4,9 @@ Router (u, x) is vertex x of supernode u. If supernodes u < v are adjacent in ER
 (v, f(x)). The self-loop of a quadric u becomes links from (u, x) to (u, f(x)); links that coincide are
 merged.
 
-Minimal routes follow from the structure graph ER_q and a few cases of f (section 9.2). Below, g is f from the
-lower to the higher supernode and its inverse from the higher to the lower, and S_u is the set of links inside
-u, including those of a quadric's self-loop:
+Minimal routes follow from the structure graph ER_q and a few cases of f (section 9.2). The list below has the
+next hop from (u, x) to (v, y). There, g is f from the lower to the higher supernode and its inverse from the
+higher to the lower, and S_u is the set of links inside u, including those of a quadric's self-loop:
 
 - u and v at distance two in ER_q: to g(x) in the supernode between them, for every y; at most two hops
   remain.

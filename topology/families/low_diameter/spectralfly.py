@@ -1,13 +1,14 @@
 """SpectralFly: the Ramanujan graphs X(p, q) of Lubotzky, Phillips and Sarnak.
 
 Vertices are the elements of PGL(2, q), the invertible 2 x 2 matrices over the integers modulo q up to scalar
-factors; or, if p is a square modulo q, of PSL(2, q), whose determinants are squares. Among the solutions of
-a^2 + b^2 + c^2 + d^2 = p, p + 1 represent each solution and its conjugates once; they give the matrices
+factors; or, if p is a square modulo q, of PSL(2, q), whose determinants are squares. Of the solutions of
+a^2 + b^2 + c^2 + d^2 = p, p + 1 are chosen that represent each solution and its conjugates once. Each chosen
+solution gives a matrix
 
     a + b x + d y    -b y + c + d x
     -b y - c + d x    a - b x - d y        with x^2 + y^2 + 1 = 0 modulo q,
 
-and every vertex is linked to its products with them.
+and every vertex is linked to its products with these p + 1 matrices.
 
 Source: Lubotzky, Phillips and Sarnak, "Ramanujan graphs" (Combinatorica 8, 1988); Davidoff, Sarnak and
 Valette, "Elementary Number Theory, Group Theory, and Ramanujan Graphs", section 4.2, for p or q = 3 modulo 4;
@@ -192,7 +193,7 @@ def _inverses(q: int) -> Elements:
 
 
 def _normalised(matrices: Elements, q: int) -> Elements:
-    """Returns matrices divided by their first non-zero entry."""
+    """Returns each matrix divided by its first non-zero entry, modulo the prime q."""
     first = np.where(matrices[:, 0] != 0, matrices[:, 0], matrices[:, 1])
     return matrices * _inverses(q)[first][:, None] % q
 
