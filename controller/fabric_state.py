@@ -194,7 +194,7 @@ class FabricState:
     # ---- queries ----
 
     def seen_by_neighbour(self, router: int, absent: Collection[int]) -> bool:
-        """Returns whether any neighbour, except the absent ones, has its port to a router up."""
+        """Returns whether the port toward a router is up at any of its neighbours, except absent ones."""
         ends = (end for record in self._records_of(router) for end in record.ends)
         return any(end[0] != router and end[0] not in absent and self._port_up(end) for end in ends)
 
@@ -212,7 +212,7 @@ class FabricState:
         return {name: until_s for name, until_s in held.items() if until_s is not None}
 
     def plan_due(self, now_s: float) -> bool:
-        """Returns whether the state differs from the planned one and has settled."""
+        """Returns whether the state differs from the last plan's and has not changed for some time."""
         if self._first_change_s is None:
             return False
         settled = now_s - self._last_change_s >= SETTLE_S

@@ -165,7 +165,7 @@ class Installer:
         return [] if more else self._query_answered(progress)
 
     def barrier_passed(self, datapath_id: int, xid: int) -> Outcome:
-        """Returns what to do after a barrier reply: the switch has processed all messages before it."""
+        """Handles a barrier reply, which confirms all messages before it; returns what to do next."""
         progress = self._switches.get(datapath_id)
         if progress is None or xid != progress.barrier:
             return Outcome()
@@ -201,7 +201,7 @@ class Installer:
         return text
 
     def disconnected(self, datapath_id: int) -> Outcome:
-        """Returns what to do after a disconnection: the switch may keep its rules, but is not ready."""
+        """Handles a disconnection, after which a switch may keep its rules; returns what to do next."""
         progress = self._switches.get(datapath_id)
         if progress is None:
             return Outcome()
