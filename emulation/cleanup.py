@@ -108,7 +108,7 @@ def _report_left_behind(removed: Removed, say: Callable[[str], object]) -> None:
 
 @contextlib.contextmanager
 def signals_deferred() -> Iterator[Sequence[int]]:
-    """Defers the signals that end a command until the end of the block; does nothing in other threads.
+    """Defers the signals that end a command until the end of the block; does nothing outside the main thread.
 
     Yields:
         The signals that have arrived so far.

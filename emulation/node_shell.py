@@ -1,7 +1,8 @@
 """Shells of Mininet nodes that may end and are restarted in the node's own namespaces.
 
-Mininet runs all commands of a node in one shell, and only this process keeps the node's namespaces alive.
-Here open files keep them, too, so that the interfaces, addresses and mounts of a node survive its shell.
+Mininet runs all commands of a node in one shell, and the node's namespaces last only as long as this shell.
+Here open files keep them alive, too, so that the interfaces, addresses and mounts of a node survive its
+shell.
 
 The shell's prompt marks the end of a command. A command such as `exec 2>&-` may prevent the prompt from being
 printed. Then the command has ended when the shell waits in the kernel at the same place where it waited for

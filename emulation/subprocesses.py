@@ -58,7 +58,7 @@ def marked_environment(extra: Mapping[str, str] | None = None) -> dict[str, str]
 
 
 def process_mark(pid: int) -> str:
-    """Returns the mark of the processes that a process starts, such as `4711:123456:pid:[4026531836]`.
+    """Returns the mark that a process puts on its children, such as `4711:123456:pid:[4026531836]`.
 
     It consists of the process's id, start time and PID namespace: another process may get the same id later,
     but not with this start time. Empty if the process has ended.
