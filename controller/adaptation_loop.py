@@ -1,4 +1,4 @@
-"""The adaptive loop: applies each switch's adaptive law to its queues and returns the changed groups."""
+"""The adaptive loop: applies an adaptive law to the queues of each switch and returns the changed groups."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from routing.plan.model import Group, RoutePlan
 from routing.registry import routing
 from topology.addressing import dpid
 
-STEPS_PER_QUEUE = 10  # steps in the time in which a full queue drains: queues change no faster
+STEPS_PER_QUEUE = 10  # steps in the time that a full queue takes to drain; queues change no faster
 MIN_STEP_S, MAX_STEP_S = 0.05, 1.0
 _USUAL_FRAME_BYTES = 1000
 
@@ -30,7 +30,7 @@ def step_s(rate_bps: int, queue_packets: int) -> float:
 
 
 class AdaptiveLoop:
-    """The adaptive groups of all switches of a plan; the caller keeps the time and sends the changes."""
+    """Adapts the groups of all switches of a plan. The caller decides when, and sends the changed groups."""
 
     def __init__(
         self,
@@ -43,9 +43,9 @@ class AdaptiveLoop:
 
         Args:
             plan: plan of an adaptive routing.
-            source: source of the occupancies.
+            source: reports the occupancies of the switches' output buffers.
             every_s: period at which the caller calls `step`.
-            requested: returns the next request of the parent; None if there is none.
+            requested: returns the next request of the parent process; None if there is none.
 
         Raises:
             ValueError: the plan's routing is oblivious.
@@ -57,7 +57,7 @@ class AdaptiveLoop:
         self._adapters = {datapath_id: self._adapter(datapath_id) for datapath_id in self._plans}
         self.source = source
         self.every_s = every_s
-        self.restored = 0  # number of times that all detours were returned on request
+        self.restored = 0  # number of requests that pointed all groups at minimal paths again
         self.groups_modified = 0
         self._requested = requested
         self._new_names: list[str] = []
@@ -72,7 +72,7 @@ class AdaptiveLoop:
         return [*self.source.new_problems(), *self._problems.take()]
 
     def new_names(self) -> list[str]:
-        """Returns the routing names, with parameters, that were set since the last call."""
+        """Returns the routing names, with parameters, that requests have set since the last call."""
         taken, self._new_names = self._new_names, []
         return taken
 
@@ -93,7 +93,7 @@ class AdaptiveLoop:
             self._adapters[datapath_id] = self._adapter(datapath_id)
 
     def use_plan(self, plan: RoutePlan) -> None:
-        """Replaces the plan, whose groups may have other candidates; the detours in use are kept.
+        """Switches to another plan, whose groups may have other candidate paths; detours in use are kept.
 
         Args:
             plan: the plan to which the switches are being updated.
@@ -110,7 +110,10 @@ class AdaptiveLoop:
         return 1 - sum(group.minimal_buckets for group in groups) / buckets if buckets else 0.0
 
     def adapted(self, datapath_id: int, messages: list[Message]) -> list[Message]:
-        """Returns messages whose adaptive groups keep the detours in use: minimal paths may be congested."""
+        """Returns the messages with the plan's buckets of adaptive groups replaced by the current ones.
+
+        The plan's groups use minimal paths only, which may be congested now.
+        """
         adapter = self._adapters.get(datapath_id)
         if adapter is None:
             return messages
@@ -122,7 +125,7 @@ class AdaptiveLoop:
         ]
 
     def _adapter(self, datapath_id: int) -> SwitchAdapter:
-        """Returns the adaptive groups of a switch, all on minimal paths."""
+        """Creates the adapter of a switch, whose adaptive groups all use minimal paths at first."""
         law = self._routing.make_law(datapath_id)
         return SwitchAdapter(self._plans[datapath_id], law, self._routing.control())
 

@@ -77,9 +77,10 @@ _PAUSE_S = 0.1
 # for the hello of a busy controller, and up to 2 s before it reconnects. A plan made too soon, without a live
 # switch, would cut off its hosts.
 _LATE_AFTER_S = 5.0
-# The same when taking over from an earlier controller, for switches to which no neighbour has a live port.
+# A shorter time for a controller that takes over from an earlier one, if every missing switch looks dead: no
+# neighbour's port to it is up.
 _UNSEEN_LATE_AFTER_S = 1.5
-_MAX_FOREIGN = 64  # limit of reported switches from other fabrics: anything can connect
+_MAX_FOREIGN = 64  # most switches from other fabrics to report: any process can connect
 
 
 def _name(datapath_id: int) -> str:
@@ -165,7 +166,7 @@ class PlanApp(runtime.Application):  # type: ignore[misc]
 
     @property
     def _settled(self) -> bool:
-        """Whether all switches have the plan for the current state and drain, and no other is due."""
+        """Whether all switches have the plan for the current state and drain, and no other plan is due."""
         planning = self._pending or self._installer.updating or self._replanner.plan_due(math.inf)
         return self._in_charge and not planning
 
@@ -194,10 +195,10 @@ class PlanApp(runtime.Application):  # type: ignore[misc]
         )
 
     def _take_charge_when_due(self, now_s: float) -> None:
-        """Takes charge when all switches have connected, or when the missing ones are late.
+        """Takes charge of the fabric once all switches have connected, or the missing ones are late.
 
-        Until then, switches with rules of an earlier controller keep them. Now they are updated to the plan
-        for the current failures, which mostly consists of the rules that they already have.
+        A controller in charge replaces the rules of an earlier controller; until then, switches keep them.
+        The plan for the current failures mostly consists of rules that these switches already have.
         """
         missing = self._installer.missing()
         taking_over = self._installer.count(Stage.DESCRIBED) > 0
@@ -212,7 +213,7 @@ class PlanApp(runtime.Application):  # type: ignore[misc]
         total = self._installer.total
         self._take_charge(Incomplete(total, names) if missing else TakingOver(total))
         if state.failure().any_failed or self._replanner.drain.any_drained:
-            self._replan(now_s)  # for the switches that already have the plan without failures
+            self._replan(now_s)  # switches without earlier rules have the plan for no failures
         self._execute(self._installer.take_charge())
 
     def _late(self, missing: frozenset[int], taking_over: bool, now_s: float) -> bool:
@@ -364,7 +365,11 @@ class PlanApp(runtime.Application):  # type: ignore[misc]
             self._described(datapath.id)
 
     def _described(self, datapath_id: int) -> None:
-        """Records the ports, rules and failure that a switch's description shows."""
+        """Evaluates the complete description of a switch's groups and rules.
+
+        Records the ports that an earlier controller set down, counts the switch as lost if it has restarted
+        without rules, and warns of rules that PolarLab did not install.
+        """
         state, router = self._replanner.state, dpid_router(datapath_id)
         self._last_progress_s = time.monotonic()
         for port in self._installer.noted_ports(datapath_id):

@@ -1,10 +1,11 @@
 """Link and switch state as the controller knows it, with hold-down of flapping links.
 
 A link is usable while both of its ports are up, both of its switches have their rules, and it is not held
-down. A link that goes down repeatedly is held down for increasing times once it comes back: fast failover
-has no memory, and traffic would follow every flap. The links of a switch that connects without rules are held
+down. A link that goes down repeatedly is held down for increasing times once it comes back: fast failover has
+no memory, and traffic would follow every flap. The links of a switch that connects without rules are held
 down until it has them. To hold a link down, the controller sets one of its ports down, so that neither switch
-uses it. If the reason is a switch, it is the neighbour's port.
+uses it. If the link is held down because one of its switches is lost or has no rules, the controller sets
+down the port of the other switch.
 
 Pure: events and their times come in as method calls, which return the ports to set down or up.
 """
@@ -51,8 +52,8 @@ class _LinkRecord:
     went_down_s: list[float] = field(default_factory=list)
     hold_s: float = FIRST_HOLD_S
     held_until_s: float | None = None
-    held_for: set[int] = field(default_factory=set)  # its routers that are lost or have no rules
-    set_down: set[End] = field(default_factory=set)  # by this controller or an earlier one
+    held_for: set[int] = field(default_factory=set)  # those of its two routers that are lost or have no rules
+    set_down: set[End] = field(default_factory=set)  # ends set down by this controller or an earlier one
     set_down_s: float | None = None  # when its port was last set down
 
     @property
@@ -135,7 +136,7 @@ class FabricState:
         self._disconnected_s.pop(router, None)
 
     def switch_lost(self, router: int, now_s: float) -> list[SetPort]:
-        """Holds down the links of a switch that is gone or has no rules, until `switch_filled`."""
+        """Holds down all links of a switch that is gone or has no rules, until `switch_filled` is called."""
         self._disconnected_s.pop(router, None)
         self._lost.add(router)
         commands = []
@@ -146,7 +147,7 @@ class FabricState:
         return commands
 
     def switch_filled(self, router: int, now_s: float) -> list[SetPort]:
-        """Releases the links of a switch that now has its rules."""
+        """Ends the hold-down of a switch's links: the switch has its rules installed now."""
         held = [record for record in self._records_of(router) if router in record.held_for]
         if not held and router not in self._lost:
             return []
@@ -159,13 +160,16 @@ class FabricState:
         return commands
 
     def adopt(self, router: int, port: int) -> None:
-        """Records a port that an earlier controller set down; `release_adopted` sets it up."""
+        """Records a port that an earlier controller set down, so that this controller sets it up again."""
         record = self._by_end.get((router, port))
         if record:
             record.set_down.add((router, port))
 
     def release_adopted(self) -> list[SetPort]:
-        """Releases adopted ports of links that are not held down; call it once all switches are known."""
+        """Sets up the ports recorded by `adopt`, except those of links that are held down.
+
+        Call it once all switches have described their state.
+        """
         return [command for record in self._records for command in self._release(record)]
 
     def tick(self, now_s: float) -> list[SetPort]:
@@ -190,7 +194,7 @@ class FabricState:
     # ---- queries ----
 
     def seen_by_neighbour(self, router: int, absent: Collection[int]) -> bool:
-        """Returns whether any neighbour, except the absent ones, has its port to a router up."""
+        """Returns whether the port toward a router is up at any of its neighbours, except absent ones."""
         ends = (end for record in self._records_of(router) for end in record.ends)
         return any(end[0] != router and end[0] not in absent and self._port_up(end) for end in ends)
 
@@ -208,7 +212,7 @@ class FabricState:
         return {name: until_s for name, until_s in held.items() if until_s is not None}
 
     def plan_due(self, now_s: float) -> bool:
-        """Returns whether the state differs from the planned one and has settled."""
+        """Returns whether the state differs from the last plan's and has not changed for some time."""
         if self._first_change_s is None:
             return False
         settled = now_s - self._last_change_s >= SETTLE_S
@@ -236,7 +240,10 @@ class FabricState:
         return _set_down(record, now_s)
 
     def _keep_down(self, record: _LinkRecord, now_s: float) -> list[SetPort]:
-        """Sets a held link's port down again if it is up; soon after the last time, leaves it to `tick`."""
+        """Sets the port of a held-down link down again, after someone else has set it up.
+
+        If the last such command is less than `REPEAT_S` old, `tick` sends the next one later.
+        """
         if not record.held:
             self._set_up_by_others.pop(record.link, None)
             return []
@@ -249,8 +256,8 @@ class FabricState:
     def _release(self, record: _LinkRecord) -> list[SetPort]:
         """Sets up the ports of a link that a controller set down, unless the link is still held down.
 
-        A disconnected switch cannot receive commands, and may come back without the note about its port. Its
-        ports are set up when it is back.
+        A disconnected switch cannot receive commands. Its ports stay recorded and are set up when it is back:
+        it may come back without the note of `Installer.set_port`.
         """
         if record.held:
             return []
@@ -289,7 +296,9 @@ def _recent(record: _LinkRecord, now_s: float) -> list[float]:
 
 
 def _set_down(record: _LinkRecord, now_s: float) -> list[SetPort]:
-    """Sets down one port of a held link: the neighbour's port if a switch is the reason.
+    """Sets down one port of a held-down link.
+
+    If one of its switches is lost or has no rules, the port of the other switch is set down.
 
     Does nothing while a port of the link is administratively down: a port that someone else set down must not
     be set up later by this controller.

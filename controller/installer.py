@@ -36,8 +36,8 @@ from topology.addressing import dpid, switch_name
 COOKIE_MASK = 0xFFFF << FINGERPRINT_BITS
 
 _MAX_REFUSALS = 100  # limit of errors kept for one switch
-# Rules of PolarLab on one switch beyond its plan, up to which they are compared with the plan and deleted one
-# by one. With more, all rules are deleted at once: a switch can report any number.
+# Limit of PolarLab's rules on a switch beyond its plan. Up to this limit, stale rules are deleted one by one.
+# Above it, all rules are deleted at once, because a switch can report any number of rules.
 _MAX_STALE = 1 << 14
 
 Fingerprint = Callable[[Rule | Group], int]  # a hash that is the same in every run
@@ -65,7 +65,7 @@ class _Progress:
     installed_rules: set[int] = field(default_factory=set)  # cookies with PolarLab's mark
     overfull: bool = False  # there are too many such rules; installed_rules is incomplete
     foreign_rules: int = 0
-    noted_ports: frozenset[int] = frozenset()  # set down by a controller, according to the switch's notes
+    noted_ports: frozenset[int] = frozenset()  # ports that a controller set down, by `set_port`'s notes
     open_queries: int = 0
     sent: dict[int, Rule | Group] = field(default_factory=dict)  # by transaction id
     refusals: list[str] = field(default_factory=list)
@@ -88,7 +88,7 @@ class _Progress:
 
 @dataclass(frozen=True)
 class Outcome:
-    """The actions after an answer of a switch.
+    """Instructions for the application after a switch has answered or disconnected.
 
     Attributes:
         ready: whether the switch became ready.
@@ -115,7 +115,7 @@ class Installer:
         # before all failures are known could cut off hosts.
         self._in_charge = False
         self._rounds: list[UpdateRound] = []
-        self._awaited: set[int] = set()  # switches whose barrier replies the round waits for
+        self._awaited: set[int] = set()  # datapath ids whose barrier replies the round waits for
         self._pauses = False  # whether the update pauses after each round
         self._resting = False  # paused between two rounds, or after the last
 
@@ -165,7 +165,7 @@ class Installer:
         return [] if more else self._query_answered(progress)
 
     def barrier_passed(self, datapath_id: int, xid: int) -> Outcome:
-        """Returns what to do after a barrier reply: the switch has processed all messages before it."""
+        """Handles a barrier reply, which confirms all messages before it; returns what to do next."""
         progress = self._switches.get(datapath_id)
         if progress is None or xid != progress.barrier:
             return Outcome()
@@ -187,7 +187,7 @@ class Installer:
         return Outcome(ready=progress.stage is Stage.READY)
 
     def refused(self, datapath_id: int, xid: int, reason: str) -> str | None:
-        """Returns the text of a switch's error, with the rule or group that it rejected.
+        """Returns a message about an error that a switch reported, with the rule or group that it rejected.
 
         Returns None after many errors of a switch about one plan, because a switch can send any number.
         """
@@ -201,7 +201,7 @@ class Installer:
         return text
 
     def disconnected(self, datapath_id: int) -> Outcome:
-        """Returns what to do after a disconnection: the switch may keep its rules, but is not ready."""
+        """Handles a disconnection, after which a switch may keep its rules; returns what to do next."""
         progress = self._switches.get(datapath_id)
         if progress is None:
             return Outcome()
@@ -235,7 +235,11 @@ class Installer:
             self._switches[dpid(switch.router)].plan = switch
 
     def take_charge(self) -> Outcome:
-        """Returns the messages that bring the switches with an earlier controller's rules to the plan."""
+        """Starts to replace an earlier controller's rules, which switches keep until this call.
+
+        Returns:
+            The messages that bring the switches that connected with such rules to the plan.
+        """
         self._in_charge = True
         waiting = [(key, p) for key, p in self._switches.items() if p.stage is Stage.DESCRIBED]
         return Outcome(messages={key: self._fill(progress) for key, progress in waiting})
@@ -263,7 +267,7 @@ class Installer:
         return [Message(progress.new_xid(), command) for command in commands]
 
     def _notes(self, router: int) -> dict[int, int]:
-        """Returns cookie -> port for all notes that a router's switch may have."""
+        """Returns cookie -> port for the note rules (see `set_port`) that a router's switch may have."""
         return {self._port_notes[port].cookie: port for port in self._topology.link_ports(router).tolist()}
 
     def _cookie(self, rule: Rule) -> int:
@@ -378,7 +382,7 @@ class Installer:
         return datapath_id in self._switches
 
     def foreign_rules(self, datapath_id: int) -> int:
-        """Returns the number of rules that a switch had when it connected and that are not PolarLab's."""
+        """Returns the number of rules that a switch had when it connected but PolarLab had not installed."""
         return self._switches[datapath_id].foreign_rules
 
     def noted_ports(self, datapath_id: int) -> frozenset[int]:

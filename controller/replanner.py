@@ -79,7 +79,7 @@ class Replanner:
         self._provers = Provers(prover)
         self._failure = self.state.failure()
         self._current = _Current(plan, NO_DRAIN)
-        self._drain = NO_DRAIN  # as requested
+        self._drain = NO_DRAIN  # the last one requested
         load_search_library(plan.topology.routers)  # takes long: now rather than at the first failure
 
     @property
@@ -88,11 +88,11 @@ class Replanner:
         return self._drain
 
     def ask_for(self, drain: Drain) -> None:
-        """Requests a drain, which replaces the previous one; makes a plan due until `replan`."""
+        """Requests a drain, which replaces the previous one; `plan_due` is true until `replan` is called."""
         self._drain = drain
 
     def plan_due(self, now_s: float) -> bool:
-        """Returns whether the plan is outdated: the drain differs, or the state differs and has settled."""
+        """Returns whether a new plan is due: another drain is requested, or a changed state has settled."""
         return self._drain != self._current.drain or self.state.plan_due(now_s)
 
     def replan(
@@ -103,8 +103,9 @@ class Replanner:
         A drain whose plan fails its proof is refused, and the previous drain stays.
 
         Args:
-            call: calls its first argument, a function that takes long, with the other arguments. The fabric's
-                state may change meanwhile; such a change makes the next plan due.
+            call: runs a function that takes long, such as `runtime.call_in_thread`: its first argument is the
+                function, the others are the function's arguments. The fabric's state may change meanwhile;
+                such a change makes the next plan due.
         """
         failure, drain = self.state.failure(), self._drain
         self.state.mark_planned()

@@ -49,7 +49,13 @@ class Planned(Report):
 
 @dataclass(frozen=True)
 class Proven(Report):
-    """The plan is proven: ordered pairs of hosts, hops of the longest path, and time of the proof."""
+    """The plan is proven.
+
+    Attributes:
+        pairs: number of ordered pairs of hosts.
+        max_hops: number of hops of the longest path.
+        seconds: time to prove the plan.
+    """
 
     event: ClassVar[str] = "proven"
     pairs: int
@@ -91,7 +97,13 @@ class Disconnected(Report):
 
 @dataclass(frozen=True)
 class Ready(Report):
-    """A switch has its plan installed; now `ready` of the fabric's `switches` do."""
+    """A switch has its plan installed.
+
+    Attributes:
+        switch: name of the switch.
+        ready: number of switches that have their plan installed now, this one included.
+        switches: number of switches of the fabric.
+    """
 
     event: ClassVar[str] = "ready"
     switch: str
@@ -101,7 +113,7 @@ class Ready(Report):
 
 @dataclass(frozen=True)
 class Installed(Report):
-    """All switches have their plan installed; the controller is in charge."""
+    """All switches have their plan installed; the controller is now in charge of the fabric's rules."""
 
     event: ClassVar[str] = "installed"
     switches: int
@@ -140,14 +152,14 @@ class Adapted(Report):
 
 @dataclass(frozen=True)
 class Restored(Report):
-    """All adaptive groups point at their minimal paths again, as the parent requested."""
+    """All adaptive groups point at their minimal paths again, as the parent process requested."""
 
     event: ClassVar[str] = "restored"
 
 
 @dataclass(frozen=True)
 class RoutingSet(Report):
-    """The parameters of the adaptive law and its control have changed, as the parent requested."""
+    """The parameters of the adaptive routing `routing` have changed, as the parent process requested."""
 
     event: ClassVar[str] = "routing set"
     routing: str
@@ -199,7 +211,7 @@ class Unusable(Report):
         failed: their names; "none" if all are usable.
         held_until_s: link -> time when its hold-down ends, on the clock of `monotonic_s`, for links that are
             held down because they flapped; their ports may be up.
-        settled: whether all switches have the plan for this state and drain, and no other is due.
+        settled: whether all switches have the plan for this state and drain, and no other plan is due.
     """
 
     event: ClassVar[str] = "unusable"
@@ -281,7 +293,7 @@ class Warnings:
         self._suppressed = 0
 
     def add(self, text: str) -> None:
-        """Reports a warning, with the number suppressed before it; counts it if the limit is reached."""
+        """Reports a warning, with the number of suppressed ones before it; suppresses it above the limit."""
         now_s = time.monotonic()
         self._allowed = min(_WARNINGS_AT_ONCE, self._allowed + now_s - self._since_s)
         self._since_s = now_s

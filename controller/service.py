@@ -181,7 +181,7 @@ def serve(arguments: argparse.Namespace) -> None:
 
 
 def _replanner(arguments: argparse.Namespace, plan: RoutePlan, prover: Prover) -> Replanner:
-    """Returns a replanner that knows the drains of an earlier controller and the ports that it set down."""
+    """Creates the replanner, with the drains of an earlier controller and the ports that it set down."""
     replanner = Replanner(plan, prover)
     if arguments.drained is not None:
         replanner.ask_for(drain_named(plan.topology, arguments.drained.split(",")))
@@ -327,7 +327,7 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _add_parent_options(parser: argparse.ArgumentParser) -> None:
-    """Adds the options that only a parent process sets, which starts one controller after another."""
+    """Adds the options for a parent process, which may start several controllers one after another."""
     parser.add_argument(
         "--queues-from", type=int, metavar="FD", help="descriptor of the socket that passes the queues"
     )

@@ -21,7 +21,8 @@ _LISTEN_TIMEOUT_S, _END_TIMEOUT_S = 10.0, 10.0
 _POLL_INTERVAL_MS = 200
 _MAX_BYTES = 1 << 16  # limit of tcpdump's messages before it captures
 _READ_BYTES = 1 << 16
-# The kernel passes packets to tcpdump up to a second late. At its end, tcpdump writes only those it has got.
+# The kernel passes packets to tcpdump up to a second late. When tcpdump ends, it writes only the packets that
+# it has received.
 _HANDED_OVER_S = 1.2
 
 
@@ -41,7 +42,7 @@ class CapturePoint:
 
 
 class Capture:
-    """Running captures."""
+    """The running tcpdump processes of a measurement, and the threads that write their files."""
 
     def __init__(self) -> None:
         self._processes: dict[CapturePoint, subprocess.Popen[bytes]] = {}
@@ -90,9 +91,9 @@ class Capture:
             process.send_signal(signal.SIGINT)  # tcpdump then writes out its buffer
         deadline_s = time.monotonic() + _END_TIMEOUT_S
         for process in self._processes.values():
-            with contextlib.suppress(subprocess.TimeoutExpired):  # if stopped, its earlier packets are kept
+            with contextlib.suppress(subprocess.TimeoutExpired):  # if it is stopped, earlier packets are kept
                 process.wait(max(0.0, deadline_s - time.monotonic()))
-        for writer in self._writers:  # a program on a host may keep the pipe open
+        for writer in self._writers:  # a host's program may keep the pipe open
             writer.join(max(0.0, deadline_s - time.monotonic()))
         self._over.set()
         for writer in self._writers:

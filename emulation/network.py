@@ -58,7 +58,7 @@ class NetworkSettings:
         hosts_per_router: p, the number of hosts at each router that has any.
         link_spec: properties of its links.
         datapath: `kernel` or `user`.
-        host_root: root of hosts, OWN_ROOT or REAL_ROOT.
+        host_root: who is root on hosts: the hosts' own root (OWN_ROOT) or the machine's (REAL_ROOT).
     """
 
     topology: Topology
@@ -69,7 +69,7 @@ class NetworkSettings:
 
     @property
     def size(self) -> tuple[int, int, int]:
-        """Numbers of its routers, of its hosts, and of the links between routers."""
+        """(number of routers, number of hosts, number of links between routers)."""
         topology = self.topology
         return topology.routers, topology.endpoints(self.hosts_per_router), topology.links
 
@@ -290,11 +290,11 @@ class FabricNetwork(Mininet):  # type: ignore[misc]
         return {host.name: host.pid for host in self.hosts}
 
     def host_interface(self, host: Host) -> tuple[int, str]:
-        """Returns (process in its network namespace, name) of a host's interface."""
+        """Returns (id of a process in the host's network namespace, name of the host's interface)."""
         return self[host.name].pid, host.interface
 
     def switch_interface(self, host: Host) -> tuple[int, str]:
-        """Returns (process in its network namespace, name) of the switch's interface to a host."""
+        """Returns (id of a process in the switch's network namespace, name of its interface to a host)."""
         port = self.settings.topology.host_port(host.router, host.index)
         return self[switch_name(host.router)].pid, interface_name(host.router, port)
 
@@ -303,7 +303,7 @@ class FabricNetwork(Mininet):  # type: ignore[misc]
         return {host.name: host.space.pid for host in self.hosts if host.space}
 
     def _machine_names(self) -> dict[str, str]:
-        """Returns host -> name of its machine."""
+        """Returns host name -> hostname in its namespace, in which underscores are not allowed."""
         hosts = hosts_of(self.settings.topology, self.settings.hosts_per_router)
         return {host.name: host.name.replace("_", "-") for host in hosts}
 

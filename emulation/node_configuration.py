@@ -123,13 +123,13 @@ def configure(nodes: Sequence[Any], spec: LinkSpec, names: Mapping[Path, Path]) 
     Args:
         nodes: switches and hosts.
         spec: properties of the links.
-        names: path in the nodes -> file that appears there.
+        names: path in the nodes -> file of the machine that appears there.
 
     Raises:
         CommandError: a node cannot be configured.
     """
     for node in nodes:
-        if not _has_space(node):  # other hosts' file systems have the files already
+        if not _has_space(node):  # a host's space has the files in its file system already
             _inside(node, lambda: _mount(names), NETWORK | MOUNTS)
         _inside(node, _turn_ipv6_off)
         # Before the interfaces are up: once they are, the kernel waits for all processors at each change.

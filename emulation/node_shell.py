@@ -1,7 +1,8 @@
 """Shells of Mininet nodes that may end and are restarted in the node's own namespaces.
 
-Mininet runs all commands of a node in one shell, and only this process keeps the node's namespaces alive.
-Here open files keep them, too, so that the interfaces, addresses and mounts of a node survive its shell.
+Mininet runs all commands of a node in one shell, and the node's namespaces last only as long as this shell.
+Here open files keep them alive, too, so that the interfaces, addresses and mounts of a node survive its
+shell.
 
 The shell's prompt marks the end of a command. A command such as `exec 2>&-` may prevent the prompt from being
 printed. Then the command has ended when the shell waits in the kernel at the same place where it waited for
@@ -37,7 +38,7 @@ from emulation.subprocesses import await_end, kill_family, start_in_namespaces
 from topology.errors import PolarLabError
 
 _POLL_INTERVAL_MS = 200
-_SILENCE_S = 2.0  # after which a shell that waits for a line, instead of answering, is given up
+_SILENCE_S = 2.0  # a shell that waits for a line this long, instead of answering, is killed
 _ANSWER_S = 10.0
 _MAX_PENDING = 65_536  # characters; a background program may print forever
 _NAMESPACES = ("net", "mnt")
@@ -86,7 +87,7 @@ class LastingNode(Node):  # type: ignore[misc]
     shell: Any
     stdin: Any
     readbuf: str
-    _namespaces: Mapping[str, int] = MappingProxyType({})  # kind -> open file
+    _namespaces: Mapping[str, int] = MappingProxyType({})  # kind -> descriptor
     _renewing = False
     _starting = False  # Mininet is starting the shell; nothing waits for its prompt yet
     background_pid: int | None = None
@@ -227,8 +228,8 @@ class LastingNode(Node):  # type: ignore[misc]
         self._shell_state.note_line()
         super().sendCmd(*words, **options)
 
-    def monitor(self, timeoutms: float | None = None, findPid: bool = True) -> str:  # noqa: N803  # Mininet's
-        """Returns output of the running command; `waiting` then says whether no prompt has been seen."""
+    def monitor(self, timeoutms: float | None = None, findPid: bool = True) -> str:  # noqa: N803
+        """Returns output of the running command; `waiting` stays true until a prompt has been seen."""
         text = str(super().monitor(timeoutms, findPid))
         if not self.waiting:
             self._shell_state.note_prompt()

@@ -136,7 +136,7 @@ class FabricSwitch(LastingNode, Switch):  # type: ignore[misc]
             self.vswitch.restart()
 
     def restart(self) -> None:
-        """Restarts the shell; the switch's programs use its namespaces."""
+        """Restarts the switch's shell in the namespaces that the switch's other programs use."""
         super().restart()
         if self.vswitch:
             self.vswitch.settings = replace(self.vswitch.settings, namespace_pid=self.pid)

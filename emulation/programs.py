@@ -170,9 +170,9 @@ class NodeProgram:
         return self.ended_s is not None
 
     def note_death(self) -> bool:
-        """Records the end of a program whose process has died; returns whether it could.
+        """Records the end of a program whose process has died; returns whether its status was available.
 
-        A tracer can withhold the status; after a short time, it is killed.
+        A process that traces the program can withhold the status; after a short time, the tracer is killed.
         """
         self._death_s = self._death_s or time.monotonic()
         if not self.note_end() and time.monotonic() > self._death_s + TRACED_S:
@@ -192,7 +192,7 @@ class NodeProgram:
         kill_family(self._process)
 
     def close(self) -> None:
-        """Kills its remaining processes, and completes its files."""
+        """Kills the program's remaining processes, and completes its output files."""
         self.note_end()
         self.kill()
         status = await_end(self._process)
@@ -239,7 +239,7 @@ class ProgramSupervisor:
         return program
 
     def take_errors(self, program: NodeProgram) -> Path:
-        """Returns the file of a program's standard error, after writing the content of the pipe to it."""
+        """Returns the file of a program's standard error, after appending what its pipe still contains."""
         with self._changing:
             program.errors.take()
         return program.errors.path
@@ -253,7 +253,10 @@ class ProgramSupervisor:
         program.close()
 
     def end(self, programs: Iterable[NodeProgram]) -> None:
-        """Terminates programs, kills those that do not end, and returns when all have ended or cannot."""
+        """Terminates programs, and kills those that are still running after END_GRACE_S.
+
+        A program that SIGKILL cannot end within another END_GRACE_S is left running.
+        """
         remaining = [program for program in programs if program.running]
         for end in (partial(NodeProgram.send_signal, number=signal.SIGTERM), NodeProgram.kill):
             for program in remaining:

@@ -1,9 +1,10 @@
 """`--link-rate auto`: the highest link rate at which this machine carries a fabric and its traffic.
 
-The search makes short runs of the same traffic. The first uses the rate from a rule of thumb; each further
-one uses the rate that the strain of the earlier ones suggests. Strain is the largest ratio of a measure of
-validity to its limit. Results are fractions of a link's capacity, so any rate will do as long as the
-machine keeps up; higher rates have more packets to count.
+The search makes short runs of the same traffic. The first uses a link rate from a rule of thumb; each further
+one uses the rate that the strain of the earlier runs suggests. Strain says how close a run is to being
+invalid: several delays that a busy machine adds are measured, and strain is the largest ratio of one of them
+to its limit. Results are fractions of a link's capacity, so any rate will do as long as the machine keeps up;
+higher rates have more packets to count.
 """
 
 from __future__ import annotations
@@ -30,12 +31,12 @@ _TRIALS = 6
 # A trial's warm-up lets queues fill and routes adapt.
 _WARMUP_QUEUES, _MIN_WARMUP_S, _MAX_WARMUP_S = 3, 1.0, 8.0
 DURATION_S = 4.0
-_ACCEPT = 0.65  # limit of the strain; below 1, as a longer run has worse seconds than a short one
+_ACCEPT = 0.65  # limit of the strain; below 1, as a long run has worse seconds than a trial
 ENOUGH = 0.3  # no further trial if the strain is at least this, and accepted
 _MAX_STEP = 4.0
 _MIN_STRAIN = 0.01
 _MIN_POWER, _MAX_POWER = 1.0, 8.0  # exponent in strain ~ rate^power
-# CPU share that must stay idle if held frames cannot be observed.
+# CPU share that must stay idle if the time for which switches hold frames cannot be observed.
 _MIN_IDLE = 0.35
 
 
@@ -44,7 +45,7 @@ def with_settled_rate(
 ) -> FabricOptions:
     """Returns options with a fixed link rate: the requested one, or one calibrated on the network.
 
-    The network has that rate afterwards.
+    The network's links have that rate afterwards.
 
     Raises:
         MachineError: the machine cannot carry the traffic at any rate.
@@ -86,19 +87,19 @@ class RateSearch:
         """
         self._first_bps = first_bps
         self._max_bps = min(max_bps, MAX_RATE_BPS)
-        self._strains: dict[int, float] = {}  # by rate, in order of trial
+        self._strains: dict[int, float] = {}  # link rate in bit/s -> strain, in order of trial
 
     def tried(self, rate_bps: int, strained: float) -> None:
-        """Records the strain of the machine at a rate."""
+        """Records the strain that a trial measured at a link rate."""
         self._strains[rate_bps] = max(strained, _MIN_STRAIN)
 
     @property
     def highest_carried(self) -> int | None:
-        """The highest rate with an accepted strain; None if there is none."""
+        """The highest link rate in bit/s with an accepted strain; None if there is none."""
         return max((rate for rate, strained in self._strains.items() if strained <= _ACCEPT), default=None)
 
     def next_bps(self) -> int | None:
-        """Returns the rate to try next; None if no further trial is useful."""
+        """Returns the link rate to try next, in bit/s; None if no further trial is useful."""
         if not self._strains:
             return self._allowed(self._first_bps)
         last = list(self._strains.values())[-1]
@@ -108,7 +109,7 @@ class RateSearch:
         return None if rate_bps in self._strains else rate_bps
 
     def _suggested_bps(self) -> float:
-        """Returns the rate with the target strain, assuming that strain is a power of the rate."""
+        """Extrapolates to the link rate in bit/s with the target strain, assuming strain ~ rate^power."""
         strains = self._strains
         near, *others = sorted(strains, key=lambda rate: (abs(math.log(strains[rate] / AIM_STRAIN)), -rate))
         power = USUAL_POWER
@@ -125,7 +126,7 @@ class RateSearch:
 
 
 def _strain(fabric: LiveFabric, traffic: TrafficOptions) -> float:
-    """Measures the strain of the machine in a short run."""
+    """Makes a short run and returns its strain; inf if it could not be measured."""
     links = fabric.options.links
     packet_s = links.packet_s(traffic.frame_bytes)
     warmup_s = _WARMUP_QUEUES * links.queue_packets * packet_s

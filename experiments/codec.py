@@ -22,17 +22,17 @@ _OMITTED, _MEANING = "omitted where None", "meaning"
 
 
 def omitted(meaning: str = "", *, compare: bool = True) -> Any:
-    """Returns a dataclass field with default None, which omits it from the JSON object.
+    """Returns a dataclass field with default None, which is left out of the JSON object if it is None.
 
     Args:
         meaning: description of the field, if no docstring describes it.
-        compare: whether objects with different values of it differ.
+        compare: whether objects that differ only in this field are unequal.
     """
     return field(default=None, compare=compare, metadata={_OMITTED: True, _MEANING: meaning})
 
 
 def described(meaning: str) -> Any:
-    """Returns a dataclass field without default, described here instead of in a docstring."""
+    """Returns a dataclass field without default, described here instead of in the class's docstring."""
     return field(metadata={_MEANING: meaning})
 
 

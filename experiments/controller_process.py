@@ -44,7 +44,7 @@ from traffic.engine.child_process import prefer, start_python
 _START_TIMEOUT_S = 120.0
 _NICENESS = -10  # a real fabric's controller has its own machine
 SERVICE = ("-m", "controller.service")
-# One thread starts all controllers: a child that is to end with its parent ends with its starting thread.
+# One thread starts all controllers: the kernel kills a controller when the thread that started it ends.
 _PARENT = ThreadPoolExecutor(1)
 
 
@@ -62,7 +62,7 @@ class Installation:
 
 
 class ControllerProcess(ControllerReports):
-    """A running `controller.service`."""
+    """The controller, in a child process that runs `controller.service`."""
 
     def __init__(  # noqa: PLR0913  # the words of the controller's command line
         self,
@@ -89,7 +89,8 @@ class ControllerProcess(ControllerReports):
             listen: address for the switches, in the syntax of `controller.service`.
             log: file to which the controller's standard error is appended.
             local_repair: whether the plan has fast reroute.
-            ordered_repair: whether fast reroute keeps to an order of channels.
+            ordered_repair: whether fast reroute keeps to an order of channels, so that failures create no
+                cyclic dependency.
             framework: controller framework, `ryu`, `os-ken` or `auto`.
             ports: for each router, the ports of its links and of its hosts; None for the default ports.
 
@@ -110,13 +111,13 @@ class ControllerProcess(ControllerReports):
         self.start()
 
     def start(self) -> None:
-        """Starts the controller, also after `stop`; the reports of its predecessor are kept."""
+        """Starts the controller, or restarts it after `stop`; the reports of the previous one are kept."""
         self._channel, theirs = channel()
         self._requests, requests_from = requests.channel()
         command = [*self._command, "--routing", self.routing, "--framework", self.framework]
         command += ["--requests-from", str(requests_from.fileno())]
         command += ["--drained", ",".join(self.drained)] if self.drained else []
-        # Switches whose programs have ended meanwhile do not know any more that these ports are set down.
+        # A switch whose programs were restarted meanwhile has forgotten that these ports were set down.
         down = [f"{switch}:{port}" for switch, port in sorted(self.ports_down)]
         command += ["--ports-down", ",".join(down)] if down else []
         if self._adapts:
@@ -169,10 +170,10 @@ class ControllerProcess(ControllerReports):
         self._ask_adaptation(AdaptationRequest(), Restored)
 
     def set_routing(self, name: str) -> None:
-        """Changes parameters of the adaptation and returns when it uses them; no rule is changed.
+        """Changes parameters of an adaptive routing; returns once the controller uses them. No rule changes.
 
         Args:
-            name: name of the routing with its parameters; parameters of the plan must not differ.
+            name: name of the routing with its parameters; those on which the plan depends must not change.
 
         Raises:
             ControllerError: the controller ended or stopped reporting.
@@ -180,14 +181,17 @@ class ControllerProcess(ControllerReports):
         self._ask_adaptation(AdaptationRequest(name), RoutingSet)
 
     def _ask_adaptation(self, request: AdaptationRequest, answer: type[Report]) -> None:
-        """Sends a request to the adaptation and returns once it has reported the answer."""
+        """Sends a request about adaptive routing, and returns once the controller has reported `answer`."""
         with self._processing:  # otherwise another thread could process the answer before it is awaited
             with contextlib.suppress(OSError):  # the controller has ended: waiting raises the error
                 request_adaptation(self._channel, request)
             self.wait_for(answer, timeout_s=SILENCE_TIMEOUT_S)
 
     def ask_for_drain(self, components: Sequence[str]) -> None:
-        """Requests that the controller drain exactly these components; its reports show whether it does."""
+        """Asks the controller to drain exactly these components, given by name, like `switch:s3`.
+
+        It reports a plan (`planned_drain`), or why it refuses (`drain_refusal`).
+        """
         self.catch_up()
         self.drained = tuple(components)
         self._latest.pop(NotDrained, None)
@@ -211,7 +215,7 @@ class ControllerProcess(ControllerReports):
         return self._process.pid
 
     def hand_over(self, queues: Queues) -> None:
-        """Sends the queues to read to the controller of an adaptive routing."""
+        """Sends an adaptive routing's controller the sockets from which it reads the switches' queues."""
         with contextlib.suppress(OSError):  # the controller has ended: the next wait raises the error
             send_queues(self._channel, queues)
 
@@ -274,7 +278,7 @@ class ControllerProcess(ControllerReports):
             self.wait_for(Installed, Incomplete, timeout_s=SILENCE_TIMEOUT_S)
 
     def wait_until_recovered(self, timeout_s: float) -> bool:
-        """Waits until all switches have the plan of the whole fabric; returns False after the timeout."""
+        """Waits until the installed plan no longer avoids a failure; returns False after the timeout."""
         deadline = time.monotonic() + timeout_s
         self.catch_up()
         while self.planned_failure != "none" and time.monotonic() < deadline:
@@ -283,7 +287,11 @@ class ControllerProcess(ControllerReports):
         return self.planned_failure == "none"
 
     def wait_for_plan(self, failed: Callable[[str], bool], timeout_s: float) -> Replanned | None:
-        """Returns the first replan for a failure whose name satisfies `failed`; None after the timeout."""
+        """Waits for a plan for a failure whose name satisfies `failed`, and returns its report.
+
+        Returns:
+            The first such report, which may have arrived earlier; None after the timeout.
+        """
         deadline = time.monotonic() + timeout_s
         seen = 0
         while True:

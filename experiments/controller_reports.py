@@ -1,4 +1,4 @@
-"""Reports of the controller process, as its parent keeps them: plans, adaptation, ports, warnings."""
+"""Reads the reports of the controller process and keeps its state: plans, adaptation, ports, warnings."""
 
 from __future__ import annotations
 
@@ -32,7 +32,8 @@ from topology.errors import MachineError, NegativeResult, PolarLabError, Status
 
 SILENCE_TIMEOUT_S = 30.0
 
-# Switches can cause any number of reports. Most of them wait at a fabric's start: each switch causes some.
+# Limits, because switches can cause any number of reports. Most reports wait at a fabric's start, when each
+# switch causes some.
 _MAX_KEPT, _MAX_WAITING = 10_000, 20_000
 
 _AnyReport = TypeVar("_AnyReport", bound=Report)
@@ -87,7 +88,7 @@ _ERRORS: dict[int, type[PolarLabError]] = {Status.NEGATIVE: NegativeResult, Stat
 
 
 class ControllerReports:
-    """The reports of successive controllers, each from its start to its end.
+    """Keeps the reports of a fabric's controller, and of those that replace it after a restart.
 
     `warnings`, `replans`, `ports_set` and `refusals` keep only the latest 10,000 entries. All times are on
     time.monotonic's clock.
@@ -105,14 +106,14 @@ class ControllerReports:
         failed_now: names of the links and switches that the controller considers unusable now, whether it has
             planned for them or not; "none" if there are none.
         held_until_s: link -> end of its hold-down, for unusable links that flapped; their ports may be up.
-        settled: whether all switches have the plan for these and for the drain, and no other is pending.
+        settled: whether all switches have the plan for `failed_now` and the drain, and no other is pending.
         listening_s, connected_s, in_charge_s: times of the current controller: when it listened, when the
             last switch had connected before it was in charge, and when all connected switches had its plan.
         refusals: rules and groups of the current controller that switches refused.
     """
 
     def __init__(self, routing: str, log: Path) -> None:
-        """Prepares for the first controller.
+        """Prepares to read the reports of the first controller.
 
         Args:
             routing: name of its routing.

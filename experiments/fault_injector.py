@@ -1,4 +1,4 @@
-"""Injection of scheduled faults while traffic runs, in its own thread; all are repaired at the end."""
+"""Injects scheduled faults while traffic runs, in a thread of its own, and repairs all of them at the end."""
 
 from __future__ import annotations
 
@@ -31,7 +31,13 @@ _RECOVERY_TIMEOUT_S = 30.0
 
 @dataclass(frozen=True)
 class StartedFault:
-    """Injected fault, with its start in s since the start of the traffic, and the injection's duration."""
+    """A fault that was injected.
+
+    Attributes:
+        fault: the fault.
+        began_s: start of its injection, in s since the start of the traffic.
+        seconds: time that the injection took.
+    """
 
     fault: Fault
     began_s: float
@@ -41,7 +47,9 @@ class StartedFault:
 def write_schedule(
     directory: RunDirectory, traffic: RunTraffic, on_event: OnEvent, name: str = FAULTS
 ) -> None:
-    """Writes the fault schedule of a run into its folder, so that it can be repeated; nothing without faults.
+    """Writes the fault schedule of a run into its folder, so that it can be repeated.
+
+    Writes nothing if there are no faults.
 
     Args:
         directory: the folder.
@@ -83,7 +91,7 @@ class FaultSchedule:
             fabric: the fabric.
             schedule: the faults, times in seconds since the start of the traffic.
             on_event: called with each event.
-            broken: injector of existing faults, if there are any.
+            broken: injector that made the faults that are already active; None if there are none.
         """
         self._fabric = fabric
         self._schedule = sorted(schedule, key=lambda fault: fault.time_s)
@@ -154,7 +162,7 @@ class FaultSchedule:
             )
 
     def mended(self) -> list[str]:
-        """Repairs everything and returns the reasons why that failed; empty if it succeeded."""
+        """Like `mend`, but returns error messages instead of raising errors; empty if it succeeded."""
         try:
             self.mend()
         except PolarLabError as error:
@@ -162,19 +170,22 @@ class FaultSchedule:
         return []
 
     def replans(self, clock: Clock) -> list[tuple[float, Replanned]]:
-        """Returns the controller's plans as (time in seconds since the start, report)."""
+        """Returns the plans made since this object was created, as (s since the traffic's start, report)."""
         self._fabric.controller.catch_up()
         reports = self._fabric.controller.replans[self._replans_known :]
         return [(report.monotonic_s - clock.monotonic_ns / 1e9, report) for report in reports]
 
     def ports_set(self, clock: Clock) -> list[float]:
-        """Returns the times, in seconds since the start, at which the controller set ports down or up."""
+        """Returns the times, in s since the traffic's start, at which the controller set ports down or up."""
         self._fabric.controller.catch_up()
         reports = self._fabric.controller.ports_set[self._ports_set_known :]
         return [report.monotonic_s - clock.monotonic_ns / 1e9 for report in reports]
 
     def unasked(self) -> tuple[str, ...]:
-        """Returns the locations that the controller took out of use without a request; see `Asked.beyond`."""
+        """Returns the links and switches that the controller avoids although nothing failed or drained them.
+
+        They are named by location, like `s1-s7` or `s4`; see `Asked.beyond`.
+        """
         controller = self._fabric.controller
         with contextlib.suppress(PolarLabError):  # its end is noticed elsewhere
             controller.catch_up()

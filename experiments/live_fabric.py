@@ -36,7 +36,7 @@ _HOST_PORT = 0  # as in h1_1-eth0
 
 @dataclass(frozen=True, kw_only=True)
 class LiveFabric(PlannedFabric):
-    """Fabric that is up.
+    """A fabric that is up: its network and its controller run, and its plan is installed.
 
     Attributes:
         options, bringup_s, datapath, occupancy, framework: see PlannedFabric.
@@ -83,7 +83,7 @@ class LiveFabric(PlannedFabric):
         return ended + self.network.ended_processes()
 
 
-# Starts observation of a live fabric, until the context ends.
+# Function that starts to observe a live fabric; the observation ends with the returned context.
 Watching = Callable[[LiveFabric], AbstractContextManager[object]]
 
 
@@ -186,9 +186,11 @@ def controlled(
 def _installed(
     controller: ControllerProcess, options: FabricOptions, built: float, on_event: OnEvent
 ) -> dict[str, float]:
-    """Waits until all switches have the plan; returns the seconds of connection and installation.
+    """Waits until all switches have the plan.
 
-    Both count as 0 s if they ended before the last step of building.
+    Returns:
+        Duration in s of the steps `connect` and `install`, after the time `built` at which the network was
+        complete; 0 for a step that had ended before.
     """
     times = controller.wait_until_installed(
         options.topology.routers, lambda *counts: on_event(SwitchesConnected(*counts))
@@ -223,7 +225,10 @@ def _controller(options: FabricOptions, network: FabricNetwork) -> ControllerPro
 
 @contextlib.contextmanager
 def _queues(options: FabricOptions, network: FabricNetwork, on_event: OnEvent) -> Iterator[Queues]:
-    """Yields the queues for the controller to read; none if it must request statistics from switches."""
+    """Yields the sockets from which the controller reads the switches' queues.
+
+    There are none if it must request port statistics from the switches instead.
+    """
     spec = options.links
     with contextlib.ExitStack() as opened:
         switches: dict[int, SwitchQueues] = {}
@@ -302,7 +307,7 @@ def read_host_queues(network: FabricNetwork) -> dict[str, QueueState]:
 
 
 def _read_queue(interface: int) -> QueueState:
-    """Returns the queue of an interface in the current namespace."""
+    """Returns the state of the queue of an interface, given its index in the current namespace."""
     netlink = socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, socket.NETLINK_ROUTE)
     reader = QueueReader(SwitchQueues(netlink.detach(), {interface: _HOST_PORT}))
     try:
@@ -327,7 +332,16 @@ def _report_plan(controller: ControllerProcess, on_event: OnEvent) -> None:
 def report_ingress_drops(
     network: FabricNetwork, on_event: OnEvent, before: Mapping[str, int] | None = None
 ) -> dict[str, int]:
-    """Reports and returns host -> packets dropped at ingress since `before`; see `ingress_drops`."""
+    """Reports the packets of hosts that switches dropped at ingress, if there are any.
+
+    Args:
+        network: the fabric's network.
+        on_event: called with the event.
+        before: earlier result of `FabricNetwork.ingress_drops`, which is subtracted.
+
+    Returns:
+        Host -> number of dropped packets; only hosts with dropped packets.
+    """
     dropped = dict(Counter(network.ingress_drops()) - Counter(before))
     if dropped:
         on_event(Notice("ingress-drops", packets=dropped))

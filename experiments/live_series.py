@@ -1,4 +1,4 @@
-"""Table of links during a run: rows are written at once, so that a killed run keeps them."""
+"""Table of links that is written during a run, so that its rows are kept if the run is killed."""
 
 from __future__ import annotations
 
@@ -39,7 +39,13 @@ class LiveLinkSeries:
         self._write([tuple(LINK_COLUMNS)])
 
     def note(self, switch: int, now_s: float, queues: Mapping[int, QueueState]) -> None:
-        """Writes a switch's traffic since the previous reading of its queues; `queues` is by port."""
+        """Writes a row for each link of a switch, unless its last rows are less than a second old.
+
+        Args:
+            switch: the switch's datapath id.
+            now_s: time of the reading on time.monotonic's clock.
+            queues: port -> state of its queue.
+        """
         then_s, before = self._last.get(switch, (now_s, queues))
         if switch in self._last and now_s < then_s + _EVERY_S:
             return

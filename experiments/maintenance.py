@@ -76,7 +76,7 @@ class DrainOutcome:
 
 
 class Maintenance:
-    """The drained links and switches of one fabric; a restarted controller keeps them drained."""
+    """Drains links and switches of one fabric; they stay drained if the controller is restarted."""
 
     def __init__(self, fabric: LiveFabric) -> None:
         self._fabric = fabric
@@ -132,7 +132,7 @@ class Maintenance:
         return _outcome(components, after, self._planned(after), began_s, ended=True)
 
     def _planned(self, drain: Drain) -> Replanned:
-        """Requests a drain, and returns the controller's report once all switches have its plan."""
+        """Replaces the current drain, and returns the report of its plan once all switches have the plan."""
         controller = self._fabric.controller
         if not controller.running:
             raise UsageError("the controller must run to divert traffic; start it first")
@@ -153,17 +153,18 @@ class Maintenance:
         return controller.latest(Replanned)
 
     def _failure(self, active_failures: Iterable[Component]) -> Failure:
-        """Returns the combined failure of switches and the links between them."""
+        """Combines failed switches and links between switches; ignores hosts' links and the controller."""
         failed = (e for e in active_failures if e.kind is not ComponentKind.CONTROLLER and e.host is None)
         return failure_of(self._topology, failed)
 
     # ---- the queues ----
 
     def _wait_until_empty(self, drain: Drain, failure: Failure) -> None:
-        """Returns when the packets that waited for a drained link or switch, and then at one, have left.
+        """Returns when the packets that are on their way through a drained link or switch have left it.
 
-        A queue is first in, first out: the packets that waited have left once it was empty or has sent as
-        many bytes as waited. So traffic of a switch's own hosts does not matter.
+        Waits first for the queues that lead into a drained link or switch, then for those of drained
+        switches. A queue is first in, first out: the packets that waited have left once it was empty or has
+        sent as many bytes as waited. So traffic of a drained switch's own hosts does not matter.
         """
         links = [
             link
@@ -179,7 +180,7 @@ class Maintenance:
                 self._wait_for_queues(places)
 
     def _wait_for_queues(self, places: Collection[Place]) -> None:
-        """Returns when the packets that now wait in these queues have left."""
+        """Returns when the packets that now wait in the queues of these ports have left."""
         spec = self._fabric.options.links
         full_s = spec.queue_packets * spec.packet_s(spec.max_frame_bytes)
         try:
@@ -203,7 +204,7 @@ class Maintenance:
 
 
 def _states(readers: Mapping[int, QueueReader], numbers: Collection[int]) -> dict[Place, QueueState]:
-    """Returns the state of every queue of these switches."""
+    """Returns the state of the queue at every port of the switches with these datapath ids."""
     states: dict[Place, QueueState] = {}
     for number in numbers:
         with contextlib.suppress(OSError):  # its namespace is gone
@@ -212,7 +213,7 @@ def _states(readers: Mapping[int, QueueReader], numbers: Collection[int]) -> dic
 
 
 def _has_left(before: QueueState | None, now: QueueState | None) -> bool:
-    """Returns whether the packets that waited before have left; True without a queue."""
+    """Returns whether the packets that waited in a queue at `before` have left; True if it was not read."""
     if before is None or now is None or not now.packets:
         return True
     return now.sent_bytes - before.sent_bytes >= before.waiting_bytes

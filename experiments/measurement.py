@@ -61,7 +61,7 @@ class Measurement:
 
     @cached_property
     def summary(self) -> Summary:
-        """Its result."""
+        """The result of the run, computed from the observations."""
         return summarise(self.record)
 
     def raise_if_negative(self) -> None:
@@ -92,7 +92,7 @@ def _check_paths(summary: Summary) -> None:
 
 @dataclass(frozen=True)
 class Companions:
-    """Activities that accompany the traffic.
+    """Activities that accompany the traffic of a measurement.
 
     Attributes:
         plan: the user's programs that run with the traffic.
@@ -115,12 +115,12 @@ def measure(
     on_event: OnEvent,
     companions: Companions = ALONE,
 ) -> Measurement:
-    """Runs traffic on a fabric whose pairs were checked.
+    """Runs traffic on a fabric, with its faults and programs, and returns the measurement.
 
     Args:
         fabric: the fabric.
         options: specification of the traffic.
-        check: check of all pairs of hosts.
+        check: result of the check of all pairs of hosts, made before.
         on_event: called with each event.
         companions: programs that run with the traffic, and the callback that stores the measurement.
     """
@@ -167,9 +167,12 @@ def _observed(
     programs: RunningPrograms,
     companions: Companions,
 ) -> tuple[TrafficResult, list[str]]:
-    """Runs the traffic and its companions to the end; returns the result, and troubles of processes.
+    """Runs traffic, faults and programs to their end while monitors observe the fabric.
 
     Ctrl-C after the end of the traffic marks the result as interrupted.
+
+    Returns:
+        The result, and one sentence for each process that ended or failed meanwhile.
     """
     result, ended = None, []
     try:
@@ -199,8 +202,8 @@ def _observed(
 
 
 def _all_troubles(options: RunTraffic, result: TrafficResult, others: Sequence[str]) -> tuple[str, ...]:
-    """Returns the reasons why a run failed, including those of its traffic."""
-    if result.outcome:  # first the dead rank, which says more than the end of its shell
+    """Returns the reasons why a run failed: `others`, and failures of a collective's ranks or TCP flows."""
+    if result.outcome:  # the dead rank comes first: it says more than the end of its host's shell
         return (*collective_troubles(result.outcome), *others)
     if result.flows and not options.faults:
         return (*others, *flow_troubles(result.flows))
@@ -208,7 +211,7 @@ def _all_troubles(options: RunTraffic, result: TrafficResult, others: Sequence[s
 
 
 def _fault_record(fabric: LiveFabric, options: RunTraffic, record: FaultRecord) -> FaultRecord | None:
-    """Returns the record of faults, with active ones at time 0; None if there were no faults."""
+    """Adds the faults that were active before the run to its record, at time 0; None without any faults."""
     if not (options.faults or fabric.active_failures):
         return None
     before = tuple(InjectedFault(0.0, str(Fault(0.0, component))) for component in fabric.active_failures)
@@ -216,7 +219,11 @@ def _fault_record(fabric: LiveFabric, options: RunTraffic, record: FaultRecord) 
 
 
 def _base_times_ms(fabric: LiveFabric, options: RunTraffic) -> dict[int, float]:
-    """Returns the times of the empty fabric, the reference for slowdowns; empty for other traffic."""
+    """Measures the reference for the slowdown of TCP flows: completion times of one-byte flows.
+
+    Returns:
+        Hops -> time in ms in the empty fabric; empty for other traffic than TCP flows.
+    """
     if not isinstance(options, FlowOptions):
         return {}
     with naming_ended_process(fabric):
@@ -224,7 +231,7 @@ def _base_times_ms(fabric: LiveFabric, options: RunTraffic) -> dict[int, float]:
 
 
 class _ControllerWork:
-    """Changes and warnings of the controller since this object was created."""
+    """Changes of adaptive groups, and warnings, by the controller since this object was created."""
 
     def __init__(self, fabric: LiveFabric) -> None:
         self._fabric, controller = fabric, fabric.controller
@@ -232,7 +239,7 @@ class _ControllerWork:
         self._modified, self._warned = controller.groups_modified, len(controller.warnings)
 
     def adaptation(self, on_event: OnEvent) -> Adaptation:
-        """Reports the warnings, and returns them with the number of changed groups."""
+        """Reports the controller's warnings; returns them with the number of group changes."""
         controller = self._fabric.controller
         warnings = tuple(controller.warnings[self._warned :])
         for text in warnings:
@@ -241,14 +248,17 @@ class _ControllerWork:
 
 
 def _with_limit(fabric: LiveFabric, options: RunTraffic) -> RunTraffic:
-    """Returns options with the limit of the warm-up for the links' rate, which may have been calibrated."""
+    """Sets the maximum length of a warm-up to suit the links' rate, which may have been calibrated."""
     if isinstance(options, TrafficOptions) and options.steady:
         return replace(options, warmup_s=max_warmup_s(fabric.options.links, options.frame_bytes))
     return options
 
 
 def _adding_held_frames(monitors: Monitors, on_event: OnEvent) -> OnEvent:
-    """Returns a callback that adds the held frames of the last second to progress events."""
+    """Returns a callback that adds the monitor's latest result to progress events.
+
+    This result says for how long switches held frames, unread, in the last second.
+    """
 
     def with_held_frames(event: Event) -> None:
         on_event(replace(event, held=monitors.held.latest) if isinstance(event, Progress) else event)
@@ -263,7 +273,7 @@ def _traffic(
     faults: FaultSchedule,
     programs: RunningPrograms,
 ) -> TrafficResult:
-    """Runs the traffic and the programs to their end."""
+    """Runs the traffic and the user's programs to their end; starts the schedule of faults."""
 
     def starts(clock: Clock) -> None:
         programs.start(clock)

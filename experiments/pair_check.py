@@ -53,7 +53,7 @@ def check_all_pairs(fabric: LiveFabric, on_event: OnEvent) -> PairCheck:
 
 
 def _probe(fabric: LiveFabric, on_event: OnEvent) -> PairCheck:
-    """Sends the probes, repeats missing ones, and judges them."""
+    """Sends a probe for each ordered pair of hosts, repeats missing ones, and compares hops with the plan."""
     count = len(fabric.hosts)
     pairs = count * (count - 1)
     expected = fabric.plan.hop_bound(fabric.host_distances())
@@ -86,7 +86,15 @@ def _probe(fabric: LiveFabric, on_event: OnEvent) -> PairCheck:
 
 
 def attempts_needed(loss: float, hops: int, pairs: int) -> int:
-    """Returns the number of attempts after which random loss fails a connected pair with chance 1e-6."""
+    """Returns how often to send missing probes, so that random loss rarely looks like a failure.
+
+    The check of connected pairs then fails with a probability of at most 1e-6.
+
+    Args:
+        loss: probability that a link loses a packet.
+        hops: largest number of links on a path.
+        pairs: number of ordered pairs of hosts.
+    """
     missed = 1 - (1 - loss) ** hops
     if not missed:
         return _CHECK_ATTEMPTS

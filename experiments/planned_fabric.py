@@ -26,13 +26,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class PlannedFabric:
-    """Fabric with its plan, which is made when it is first needed; copies by `changed` share it.
+    """A fabric's specification, with the plan of its routes and other data derived from it.
 
-    The plan is not sent to other machines.
+    The plan is computed when it is first needed, and shared by copies made with `changed`. A pickled fabric
+    does not include it.
 
     Attributes:
-        options: its specification.
-        bringup_s: step -> its seconds, for the steps so far.
+        options: specification of the fabric.
+        bringup_s: step of the bring-up -> its duration in s, for the steps that are complete.
         datapath: datapath of its switches, `kernel` or `user`; empty without switches.
         occupancy: source of the queue occupancies for an adaptive routing of switches; None for others.
         framework: framework of its controller, `ryu` or `os-ken`; empty without one.
@@ -46,7 +47,7 @@ class PlannedFabric:
 
     @cached_property
     def plan(self) -> RoutePlan:
-        """Plan of its routers."""
+        """The plan: rules and groups of every router."""
         asked = self.options
         return make_plan(
             asked.topology,
@@ -58,7 +59,7 @@ class PlannedFabric:
 
     @cached_property
     def prover(self) -> Prover:
-        """Prover of its plans; it reuses its work for plans that differ little from a proven one."""
+        """Prover of the fabric's plans; it reuses its work for plans that differ little from a proven one."""
         from routing.verification.verifier import Prover
 
         return Prover()
@@ -93,14 +94,14 @@ class PlannedFabric:
         return other
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Returns the state to pickle; unpickling installs its plug-ins first."""
+        """Supports pickling; unpickling first installs the plug-ins that the fabric needs."""
         names = (self.options.topology.name, self.options.routing.partition(":")[0])
         kept = {name: value for name, value in vars(self).items() if name not in ("plan", "prover")}
         return _with_plugins, needed(*names), kept
 
 
 def _with_plugins(files: Sources, kept: Mapping[str, str]) -> PlannedFabric:
-    """Returns a fabric without attributes, once this machine has the same plug-ins as the sender.
+    """Installs the sender's plug-ins, and returns a fabric whose attributes the unpickler then sets.
 
     Raises:
         UsageError: this machine lacks a plug-in's package, or has a different version of it.

@@ -35,7 +35,7 @@ class ReplicatedPoint:
         links: Sequence[DirectedLink],
         on_event: OnEvent,
     ) -> None:
-        """Starts without replications.
+        """Creates a point without measured replications.
 
         Args:
             point: the point.
@@ -93,7 +93,7 @@ class ReplicatedPoint:
                 self._write()
 
     def _write(self) -> None:
-        """Writes the summary of all replications, their loads of links, and the row."""
+        """Writes the summary of all replications, their mean link loads, and the row of `points.csv`."""
         summaries = [summary for _, summary in sorted(self._summaries.items())]
         repeat = self._settings.repeat
         summary = combine(summaries, repeat) if repeat > 1 else summaries[0]

@@ -123,7 +123,7 @@ def _measure(
 ) -> tuple[Summary, list[Measurement]]:
     """Runs all replications and writes each as it ends; returns the combined summary and the runs.
 
-    `dropped_before` has what the fabric dropped at ingress before; a new fabric has dropped nothing.
+    `dropped_before` maps host -> packets that the fabric dropped at ingress before; None for a new fabric.
     """
     traffic, repeat = run.traffic, run.repeat
 
@@ -142,7 +142,7 @@ def _measure(
     runs: list[Measurement] = []
 
     def own_directory(seed: int) -> RunDirectory:
-        # Programs may have written there.
+        # The folder may exist, because programs may have written to it.
         return directory if repeat == 1 else RunDirectory(folder_of(seed), resume=True)
 
     def summarised() -> Summary:
@@ -173,7 +173,7 @@ def _measure(
     try:
         dropped = report_ingress_drops(fabric.network, on_event, dropped_before)
         summary = replace(summary, dropped_at_ingress=dropped)
-    except CommandError as error:  # a switch hangs: the measurements are kept, with a doubt
+    except CommandError as error:  # a switch hangs: the measurements are kept, but marked as doubtful
         summary = summary.doubted(str(error))
     directory.write_record(SUMMARY, summary)
     return summary, runs
@@ -181,7 +181,7 @@ def _measure(
 
 @contextmanager
 def _keeping_observations(run: Measurement, directory: Callable[[], RunDirectory]) -> Iterator[None]:
-    """Writes a run's observations if the block has an internal error or too little memory."""
+    """Writes a run's observations if the block raises an error, for example for lack of memory."""
     try:
         yield
     except Exception:

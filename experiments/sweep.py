@@ -109,7 +109,7 @@ def _largest_fabric(specified: Sequence[PointOptions]) -> FabricOptions:
 
 @dataclass
 class _Swept:
-    """State that the points of a sweep share, and its progress.
+    """State that the points of a sweep share, and the sweep's progress.
 
     Attributes:
         number: number of points started so far.
@@ -140,7 +140,7 @@ class _Swept:
 
 
 class _PointsOfFabric(ListedGroup[tuple[LiveFabric, PairCheck], PointOptions, None]):
-    """Points with the same routing and links; each replication is kept as it ends."""
+    """Points that need the same fabric (routing and links); each replication is stored as soon as it ends."""
 
     def __init__(self, fabric: FabricOptions, swept: _Swept) -> None:
         super().__init__(one for one in swept.points if one.fabric == fabric)
@@ -148,7 +148,7 @@ class _PointsOfFabric(ListedGroup[tuple[LiveFabric, PairCheck], PointOptions, No
 
     @contextmanager
     def fabric_up(self, on_event: OnEvent) -> Iterator[tuple[LiveFabric, PairCheck]]:
-        """Starts the controller, adjusts the links, and checks all pairs."""
+        """Starts the controller, adjusts the links, checks all pairs; yields the fabric and the check."""
         fabric, swept = self.fabric, self._swept
         on_event(Notice("routing-started", routing=fabric.routing, summary=routing(fabric.routing).summary))
         with controlled(fabric, swept.network, on_event, swept.watching) as live:
@@ -183,13 +183,13 @@ class _PointsOfFabric(ListedGroup[tuple[LiveFabric, PairCheck], PointOptions, No
             pass
 
     def keep(self, point: PointOptions, outcome: None, seconds_left: float | None) -> None:
-        """Records that a point is complete."""
+        """Removes a complete point from the missing ones."""
         super().keep(point, outcome, seconds_left)
         self._swept.seconds_left = seconds_left
 
 
 def _write_manifest(directory: RunDirectory, fabric: LiveFabric, settings: SweepSettings) -> None:
-    """Writes what the points depend on, with the sources of occupancies of all routings so far."""
+    """Writes the manifest: settings, and the sources of queue occupancies of all routings so far."""
     path = directory.path / MANIFEST
     before = read_record(path, SweepManifest) if path.exists() else None
     manifest = joined(sweep_manifest(fabric, settings, before), before, directory)
@@ -199,7 +199,7 @@ def _write_manifest(directory: RunDirectory, fabric: LiveFabric, settings: Sweep
 def _with_settled_rate(
     network: FabricNetwork, specified: Sequence[PointOptions], on_event: OnEvent
 ) -> Sequence[PointOptions]:
-    """Returns the points with a link rate at which the machine carries the most demanding of them."""
+    """Sets a link rate at which the machine carries the most demanding point, if it is to be calibrated."""
     first = specified[0]
     if not first.fabric.calibrate:
         return specified

@@ -105,7 +105,7 @@ def _empty_after_tag(_view: RouterView, _reroute: FastReroute) -> AfterTagTable:
 
 @dataclass(frozen=True)
 class _RouterDesign:
-    """The design of one switch, before it is known which tags the fabric uses."""
+    """The tables and groups of one router; its tag rules are added once the tags of all routers are known."""
 
     view: RouterView
     hosts: tuple[Host, ...]
@@ -273,8 +273,9 @@ class _TagUse:
 
     Attributes:
         routers: the routers that tags name.
-        from_sources: whether sources push tags. If so, tagged packets are rerouted around dead ports;
-            otherwise only fast reroute tags packets, which are marked and not rerouted again.
+        from_sources: whether source tables push tags, for detours. If so, tagged packets are rerouted around
+            dead ports; otherwise only alternates push tags, and their packets are marked, so that no switch
+            reroutes them again.
     """
 
     routers: Sequence[int]
@@ -289,7 +290,10 @@ class _TagUse:
         return cls(sorted(tags), from_sources=False)
 
     def groups_toward(self, design: _RouterDesign) -> tuple[int, ...]:
-        """Returns a router's `SwitchPlan.tagged_groups`."""
+        """Returns, for each router, the number of one switch's group for packets whose tag names that router.
+
+        The result is `SwitchPlan.tagged_groups`.
+        """
         if not self.routers:
             return ()
         if self.from_sources:
@@ -303,7 +307,7 @@ class _TagUse:
 
 
 def evenly_spaced(items: Sequence[T], most: int, first: int) -> list[T]:
-    """Returns items that are evenly spaced in a sequence closed to a ring; all items if there are few.
+    """Returns evenly spaced items of a sequence that is treated as a ring; all items if they are few enough.
 
     Args:
         items: any sequence.
@@ -359,7 +363,7 @@ def _switch_plan(design: _RouterDesign, tags: _TagUse, rules: ForwardingRules, *
 def _minimal_rules(
     design: _RouterDesign, rules: ForwardingRules, *, marks: bool
 ) -> list[npt.NDArray[np.intp]]:
-    """Returns the numbers of the rules of table MINIMAL and, if packets may be marked, of table MARKED."""
+    """Returns the numbers, in `rules.store`, of the rules of tables MINIMAL and, if `marks`, MARKED."""
     view = design.view
     groups = design.reroute.untagged.group_toward
     # A marked packet takes the minimal port, dead or alive.
@@ -379,7 +383,7 @@ def _minimal_rules(
 
 @cache
 def _port_groups(ports: tuple[int, ...]) -> tuple[Group, ...]:
-    """Returns one group for each of the given fabric ports: output to it, dead or alive."""
+    """Returns one group for each fabric port, which outputs packets to that port whether it is up or down."""
     return tuple(map(_port_group, ports))
 
 

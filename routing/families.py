@@ -18,13 +18,13 @@ from topology.plugins import Places
 
 
 class DetoursOfRouter(Protocol):
-    """The detours of one router that avoid the link to each of its neighbours."""
+    """The detours of one router: for each neighbour, those that avoid the link to it."""
 
     def far(self, next_hop: int, /) -> Sequence[int]:
-        """Returns the neighbours through which packets to routers beyond the next hop may go untagged."""
+        """Returns the first hops of untagged detours to the routers behind a minimal next hop."""
 
     def near(self, neighbour: int, /) -> Iterable[tuple[NearDetour, ...]]:
-        """Returns the detours to a neighbour, one tuple for each first hop."""
+        """Returns the detours to a neighbour: for each first hop, a tuple of detours that start with it."""
 
 
 @dataclass(frozen=True)
@@ -35,7 +35,8 @@ class FamilyDetours:
 
     Attributes:
         of_router: (topology, router) -> the router's detours.
-        max_hops: the maximum number of hops of a detour, by the distance of the pair from 0 to the diameter.
+        max_hops: entry d is the maximum number of hops of a detour between routers at distance d, for d from
+            0 to the diameter.
     """
 
     of_router: Callable[[Topology, int], DetoursOfRouter]

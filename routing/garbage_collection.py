@@ -1,7 +1,7 @@
 """Suspension of Python's garbage collector while plans and proofs are built.
 
-Plans and proofs consist of millions of long-lived objects, hardly any of which are cyclic garbage. Searching
-them took a third of the time; searching them once more as soon as the collector resumed took a tenth.
+Plans and proofs consist of millions of long-lived objects, hardly any of which are cyclic garbage. The
+collector's passes over them took a third of the run time; one more pass when it resumed took a tenth.
 """
 
 from __future__ import annotations

@@ -15,12 +15,12 @@ from routing.reroute.ordered_alternates import OrderedSearch
 from routing.verification.forwarding_states import StateSpace
 from topology.errors import ParameterError, UsageError
 
-# About 0.6 KB each; ordering this many takes minutes.
+# An alternate takes about 0.6 KB of memory; ordering this many takes minutes.
 MAX_ALTERNATES = 1 << 21
 
 
 def with_ordered_repair(plan: RoutePlan) -> RoutePlan:
-    """Returns a plan whose own alternates are replaced by alternates that keep to an order of channels.
+    """Returns a plan with its alternates replaced by ones whose channels ascend in one order of all channels.
 
     Args:
         plan: a plan with fast reroute.
@@ -38,7 +38,7 @@ def with_ordered_repair(plan: RoutePlan) -> RoutePlan:
 
 
 def ordered_search(plan: RoutePlan) -> OrderedSearch:
-    """Returns the search for a plan's alternates, including the order that they keep to.
+    """Returns the search for ordered alternates of a plan, after computing an order of its channels.
 
     Args:
         plan: a plan with fast reroute.
@@ -67,6 +67,6 @@ def ordered_search(plan: RoutePlan) -> OrderedSearch:
 
 
 def _chooses(plan: RoutePlan, router: int) -> bool:
-    """Returns whether a router passes packets of its own hosts to groups of the routing."""
+    """Returns whether a router's source table passes packets to groups, which may choose detours."""
     rules = (rule for rule in plan.switches[router].rules if rule.table is Table.SOURCE)
     return any(isinstance(action, ToGroup) for rule in rules for action in rule.actions)

@@ -32,7 +32,7 @@ from simulation.tables.model import ForwardingTables
 from topology.errors import ParameterError, Terminated
 from traffic.workload.messages import MessageGraph
 
-MAX_CYCLES = 10**9  # of all iterations together, without contention
+MAX_CYCLES = 10**9  # limit of the time of all iterations together, without contention
 _MAX_PERIODS = 1000  # approximate number of periods per simulation
 
 
@@ -172,14 +172,14 @@ def _iterations(
 
 
 def _done(run: SimulationRun) -> Int64:
-    """Returns the cycles from the last iteration's start to each message's arrival; -1 before its arrival."""
+    """Returns the cycles from the last iteration's start to each message's arrival; -1 for no arrival."""
     messages = run.network.messages
     arrived = (messages[:, READY_CYCLE] != NONE) & (messages[:, UNARRIVED] == 0)
     return np.asarray(np.where(arrived, messages[:, DUE_CYCLE] - run.begin, NONE), np.int64)
 
 
 def _count_waiting(run: SimulationRun) -> None:
-    """Adds the packets of ready messages that have not left their hosts to the offered packets."""
+    """Counts packets of ready messages that are still at their hosts as offered packets."""
     queues, messages = run.network.message_queues, run.network.messages
     for first in queues[:, FIRST_MESSAGE].tolist():
         message = first

@@ -100,7 +100,7 @@ class BucketLoop:
         return network
 
     def _write(self, network: State, router: int, groups: Iterable[AdaptiveGroup]) -> None:
-        """Writes the outcomes of the groups' buckets to the network."""
+        """Writes the first outcome of each bucket of the groups to `State.buckets`."""
         adaptive = self._tables.adaptive
         for group in groups:
             pointing = np.array(group.pointing)
@@ -128,7 +128,7 @@ class BucketLoop:
 
 
 def _uses(tables: ForwardingTables) -> dict[tuple[int, int], list[int]]:
-    """Returns the adaptive choices that use each group, by (router, group number)."""
+    """Returns, by (router, group number), the indices of the adaptive choices that use the group."""
     found: dict[tuple[int, int], list[int]] = {}
     adaptive = tables.adaptive
     for use, key in enumerate(zip(adaptive.routers.tolist(), adaptive.groups.tolist(), strict=True)):

@@ -87,7 +87,7 @@ class SimulatedFaults:
         ]
         heapq.heapify(self._steps)
         self._now = _ComponentState()
-        self._controller_view = _ComponentState()  # `_now` at the time of the installed plan's fault
+        self._controller_view = _ComponentState()  # `_now` at the fault of the last plan
         self._controller_works = True
         self._kinds: set[Arrival] = set()
         self._lost = 0
@@ -180,7 +180,7 @@ class SimulatedFaults:
         return [link_component(link) for link in self._whole.topology.link_list if component.covers(link)]
 
     def _install_plan(self, cycle: int, known: _ComponentState) -> None:
-        """Installs the plan for the failures that the controller knew, if it can be proven."""
+        """Installs a plan for the components that the controller knew as down or drained, if it is proven."""
         topology = self._whole.topology
         names = ", ".join(component.location for component in known.down) or NO_FAILURE.name
         failure = replace(failure_of(topology, known.down), name=names)
@@ -225,7 +225,7 @@ class SimulatedFaults:
         return tables
 
     def _compiler(self) -> PlanCompiler:
-        """Returns the compiler of the installed plan; keeps it and that of the intact fabric's plan."""
+        """Returns the compiler of the installed plan; only this one and the intact plan's stay cached."""
         kept = (id(self._whole), id(self._installed))
         self._compilers = [entry for entry in self._compilers if id(entry[0]) in kept]
         for plan, compiler in self._compilers:
@@ -246,6 +246,6 @@ class SimulatedFaults:
 def _changed(
     before: Sequence[Component], components: Iterable[Component], *, removed: bool
 ) -> tuple[Component, ...]:
-    """Returns `before` with the given components added, or removed."""
+    """Returns the components `before` with the given ones added or, if `removed`, taken away."""
     others = dict.fromkeys(components)
     return tuple(one for one in before if one not in others) + (() if removed else tuple(others))

@@ -16,9 +16,9 @@ from simulation.settings import RouterSettings, Workload
 from traffic.workload.patterns import Pattern
 
 _WHOLE = 1 << 32  # probability 1, in units of the 32-bit random numbers
-_MAX_GAPS = 4096  # thresholds; longer gaps are drawn in several steps
+_MAX_GAPS = 4096  # maximum number of thresholds; longer gaps are drawn in several steps
 _FRACTIONS = 256
-_STREAM = 1  # of the sources' random generators; those of the routers have a different one
+_STREAM = 1  # stream of the sources' random generators; the routers' generators have another one
 
 
 def gap_thresholds(load: float, flits: int, arrivals: str) -> tuple[npt.NDArray[np.int64], int, int]:

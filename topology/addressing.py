@@ -43,12 +43,12 @@ class Host:
 
     @property
     def name(self) -> str:
-        """The name in the emulation, for example `h3_1`."""
+        """The host's name in the emulation, for example `h3_1`."""
         return f"h{self.router + 1}_{self.index + 1}"
 
     @property
     def interface(self) -> str:
-        """The name of its network interface, for example `h3_1-eth0`."""
+        """The name of the host's network interface, for example `h3_1-eth0`."""
         return f"{self.name}-eth0"
 
     @property

@@ -105,7 +105,7 @@ def drain_named(topology: Topology, names: Iterable[str]) -> Drain:
 
 
 def cut_off(topology: Topology, failure: Failure, before: Drain, after: Drain) -> tuple[tuple[str, ...], ...]:
-    """Returns the parts into which a drain would split a fabric that is connected without it.
+    """Returns the sets of switches that a drain would cut off from the rest of the fabric.
 
     Args:
         topology: the graph of routers.
@@ -114,8 +114,8 @@ def cut_off(topology: Topology, failure: Failure, before: Drain, after: Drain) -
         after: all components that are to be drained.
 
     Returns:
-        The switches of each part but the largest, by name, and each drained switch whose own hosts would be
-        cut off; empty if the drain separates nothing.
+        Tuples of switch names: one for each connected part of the fabric except the largest, and one for each
+        drained switch whose own hosts would be cut off; empty if the drain separates nothing.
     """
     out = failure.failed_routers | after.routers
     now, then = (_connected_parts(topology, failure, drain) for drain in (before, after))
@@ -224,10 +224,11 @@ def check_schedule(faults: Iterable[Fault], topology: Topology) -> None:
 
 
 def cut_off_text(parts: Iterable[tuple[str, ...]]) -> str:
-    """Returns the parts of `cut_off` in words; at most ten switches of each part are named.
+    """Returns a text for messages that lists the switches that a drain would cut off.
 
     Args:
-        parts: the switches of each part, by name.
+        parts: the names of the switches in each part, as returned by `cut_off`; at most ten switches of a
+            part are listed, and the others are counted.
     """
     texts = []
     for part in parts:
@@ -237,7 +238,10 @@ def cut_off_text(parts: Iterable[tuple[str, ...]]) -> str:
 
 
 def _connected_parts(topology: Topology, failure: Failure, drain: Drain) -> list[int]:
-    """Returns the number of each router's component without failed and drained components."""
+    """Returns, for each router, the number of its connected component.
+
+    Failed and drained links and switches are removed from the graph.
+    """
     ends = {end for link in topology.link_list if {link.a, link.b} & drain.routers for end in link.ends}
     routers = failure.failed_routers | drain.routers
     return connected_components(topology, Failure("", failure.failed_ends | drain.ends | ends, routers))

@@ -36,9 +36,9 @@ class FaultProcess:
     """Random failures of a fabric's components, and their repairs.
 
     Attributes:
-        mtbf_s: mean time between two failures of a kind in the whole fabric, by kind, in s.
-        mttr_s: mean time from a failure to its repair, in s.
-        unit: the unit of both times and of the schedule, which replaces s if it is another one.
+        mtbf_s: kind of component -> mean time between two failures of that kind in the whole fabric.
+        mttr_s: mean time from a failure to its repair.
+        unit: the unit of these times and of all times in the schedule: seconds, or cycles in a simulation.
     """
 
     mtbf_s: Mapping[ComponentKind, float]
@@ -55,8 +55,8 @@ def parse_process(text: str, unit: TimeUnit = SECONDS) -> FaultProcess:
         unit: the unit of the times.
 
     Raises:
-        ParameterError: the text is malformed, or a time is outside the range of the unit (1 ms to a day for
-            seconds).
+        ParameterError: the text is malformed, or a time is outside the range of its unit (1 ms to one day for
+            times in seconds).
     """
     times_s: dict[str, float] = {}
     for word in text.removeprefix(PREFIX).split(","):
@@ -94,7 +94,7 @@ def draw_faults(process: FaultProcess, topology: Topology, seed: int, end_s: flo
     """Draws a fault schedule at random.
 
     The failure times of one kind do not depend on the other kinds. A failure is dropped if no component of
-    its kind is up, and so is a repair after the end.
+    its kind is up. A repair after `end_s` is dropped, too.
 
     Args:
         process: the random failures.
@@ -150,7 +150,7 @@ class _Draws:
         self._others = np.random.default_rng([seed, kind, 1])
 
     def failure_times(self, mtbf_s: float, end_s: float) -> list[float]:
-        """Returns the times of a Poisson process from 0 to its end, which is excluded.
+        """Returns the failure times of a Poisson process that starts at 0 and stops before `end_s`.
 
         Args:
             mtbf_s: mean time between two failures in s.
@@ -168,7 +168,15 @@ class _Draws:
         return times_s
 
     def repair(self, mttr_s: float) -> tuple[float, Callable[[int], int]]:
-        """Returns the time of a repair, at least one step of the unit, and a function that draws below n."""
+        """Draws how long a repair takes, and which component fails.
+
+        Args:
+            mttr_s: mean time to repair, in s.
+
+        Returns:
+            (time from the failure to the repair, at least one step of the unit; a function that maps the
+            number n of components that are up to a random index below n).
+        """
         repair_s, fraction = float(self._others.exponential(mttr_s)), float(self._others.random())
         return max(self._unit.step, repair_s), lambda count: min(count - 1, int(fraction * count))
 

@@ -66,7 +66,7 @@ class LinkSpec:
         return self.mtu + _FRAME_BYTES_BEYOND_MTU
 
     def packet_s(self, frame_bytes: int) -> float:
-        """Returns the time in s to send a frame of this length on a link."""
+        """Returns the time, in s, to send a frame of this many bytes on a link."""
         return frame_bytes * 8 / self.rate_bps
 
     def unimpaired(self) -> LinkSpec:

@@ -5,7 +5,7 @@ Attributes of such a graph, as written by `to_networkx` and read by `from_networ
     node    name    name of the router's switch, `s1` for router 0 (written only)
             hosts   number of hosts of the router
             group   number of its cluster, from 0; absent if it belongs to none
-            place   its place in the cluster, from 0
+            place   its position in the order of the cluster's routers, from 0
             label   its name in the source of the graph; absent if it has none
     link    port_a  port of the router with the lower index (written only)
             port_b  port of the other router
@@ -174,8 +174,8 @@ def from_networkx(graph: nx.Graph) -> NetworkxTopology:
     family's formulas.
 
     The option `hosts` of other functions multiplies the attribute `hosts` of all nodes: with `hosts=2`, a
-    node of 3 hosts has 6, and a node of 0 has none. With the default of 1, nodes have the hosts that they
-    name.
+    node of 3 hosts has 6, and a node of 0 has none. With the default of 1, each node has as many hosts as
+    its attribute says.
 
     Args:
         graph: a connected undirected graph without self-loops; several edges between two nodes of a
@@ -208,7 +208,11 @@ def from_networkx(graph: nx.Graph) -> NetworkxTopology:
 
 
 def _checked(graph: Any) -> tuple[list[Hashable], npt.NDArray[np.int64]]:
-    """Returns the nodes of a graph and its links by node index; raises ParameterError if it is unfit."""
+    """Checks that a fabric can have a graph; raises ParameterError if it cannot.
+
+    Returns:
+        (nodes, links): the nodes in the order of the graph; int64 array, links x 2, of indices of nodes.
+    """
     import networkx as nx
 
     if not isinstance(graph, nx.Graph):
@@ -250,7 +254,14 @@ def _host_numbers(graph: nx.Graph) -> npt.NDArray[np.int64]:
 
 
 def _clusters(nodes: Any, attributes: Mapping[str, Any]) -> Clusters:
-    """Returns the clusters by the attributes `group` and `place`; numbered groups are sorted."""
+    """Returns the clusters that the nodes' attributes `group` and `place` define.
+
+    They are in ascending order if all groups are numbers, else in order of first occurrence.
+
+    Args:
+        nodes: (node, attributes) of each node, in router order.
+        attributes: the graph's own attributes, one of which may name the clusters.
+    """
     members: dict[Any, list[tuple[int, int]]] = {}
     for router, (_, data) in enumerate(nodes):
         if "group" in data:

@@ -39,13 +39,13 @@ class Parameter:
         default_text: the default in words, for help; by default the default value itself.
         least, most: inclusive bounds of a number.
         above: exclusive lower bound of a number, instead of `least`.
-        choices: (none) -> known names, one of which the text must be; None for free text.
+        choices: function without arguments that returns the allowed texts; None for free text.
         words: words that are accepted instead of a number (`auto`); the type is then str.
-        parse: checks a text whose form bounds cannot describe, and raises ParameterError.
-        rule: checks a value of the right type before the bounds, if these do not describe its whole domain;
-            raises ParameterError.
+        parse: checks the syntax of a text, and raises ParameterError if it is wrong.
+        rule: an additional check for a domain that bounds alone do not describe. It is called before the
+            bounds are checked, with a value of the right type, and raises ParameterError.
         domain_text: its domain in words, if bounds and choices do not describe it.
-        metavar: its value in usage lines; by default its name in capitals.
+        metavar: the placeholder of its value in usage lines; by default its name in capitals.
         required: whether it must be given.
         repeatable: whether it can be given several times; the value is then a tuple.
         file: whether its value is the path of a file or folder, for completion.
@@ -88,7 +88,7 @@ class Parameter:
 
     @property
     def domain(self) -> str:
-        """The domain of its values in words: `1 to 254` or `over 0 and at most 1`."""
+        """The domain of the parameter's values in words: `1 to 254` or `over 0 and at most 1`."""
         if self.domain_text:
             return self.domain_text
         if self.choices is not None:
@@ -109,12 +109,12 @@ class Parameter:
 
     @property
     def has_units(self) -> bool:
-        """Whether its values may be texts with a unit, such as `300ms`."""
+        """Whether values of the parameter may be texts with a unit, such as `300ms`."""
         return self.type in (int, float) and self.unit in UNITS
 
     @property
     def described(self) -> str:
-        """Its help with domain and default: `share of the packets: 0 to 1 (default 0.5)`."""
+        """The help text with domain and default: `share of the packets: 0 to 1 (default 0.5)`."""
         text = self.help if self.domain in (_TYPES[str], _FILE) else f"{self.help}: {self.domain}"
         return f"{text} (default {self.default_in_words})" if self.default_in_words else text
 
@@ -180,7 +180,10 @@ class Parameter:
         return f" {self.unit}" if self.unit else ""
 
     def _number_of(self, value: Any) -> Any:
-        """Returns the number of a text with a unit, and a whole number as a float where that is the type."""
+        """Converts a value to the parameter's type if the conversion is exact; else returns it unchanged.
+
+        A text with a unit, such as `300ms`, becomes a number; an int becomes a float if that is the type.
+        """
         if self.type is float and isinstance(value, int) and not isinstance(value, bool):
             return _as_float(value)
         number = quantity(self.name, value, self.unit) if self.has_units and isinstance(value, str) else None
@@ -200,17 +203,18 @@ class Parameter:
 
 
 def spelled(word: str, known: Iterable[str]) -> str:
-    """Returns the name that a word spells, whatever its case and with or without `-` and `_`.
+    """Returns the known name that a word spells, ignoring case, `-` and `_`.
 
     Args:
         word: the word, such as `UGAL_PF`.
         known: the known names.
 
     Returns:
-        The known name; the word itself if no name, or more than one, is spelled so.
+        The known name; the word itself if no known name, or more than one, differs from it only in case,
+        `-` and `_`.
     """
     letters, found = _letters(str(word)), []  # a word from a file may be a number
-    for name in known:  # until it is found: the last names of a registry are slow to search
+    for name in known:  # stops at an exact match, because the last names of a registry are slow to list
         if name == word:
             return word
         if _letters(name) == letters:
@@ -230,9 +234,9 @@ def hint(word: object, known: Iterable[str]) -> str:
         known: the known names.
 
     Returns:
-        A text like `; did you mean 'tornado'?`, or an empty one if no name is near; it has all names that
-        differ from the word only in case, `-` and `_`. A name that differs in its numbers only, such as h9_1
-        from h99_1, is a different object rather than a typo.
+        A text like `; did you mean 'tornado'?`, or an empty one if no name is near. The text lists all names
+        that differ from the word only in case, `-` and `_`. A name that differs in its numbers only, such as
+        h9_1 from h99_1, is a different object rather than a typo.
     """
     if not isinstance(word, str):
         return ""
@@ -244,7 +248,10 @@ def hint(word: object, known: Iterable[str]) -> str:
 
 
 def _choice_hint(word: str, known: Sequence[str]) -> str:
-    """Returns the hint for a word that is not one of the known names, such as `up-down:root=5`."""
+    """Returns the hint that ends a message about a word that is not among the known names.
+
+    A known name followed by parameters, such as `up-down:root=5`, has a hint of its own.
+    """
     name, colon, _ = word.partition(":")
     return f"; {name} takes no parameters here" if colon and name in known else hint(word, known)
 
@@ -322,7 +329,10 @@ def _number(kind: type[int] | type[float], text: str) -> float:
 
 
 def _is_default(parameter: Parameter, value: Value) -> bool:
-    """Compares texts instead of numbers, because the default may have more digits than a text shows."""
+    """Returns whether a value, written as text, equals the parameter's default.
+
+    Texts are compared, because the default may have more digits than its text shows.
+    """
     return parameter.default is not None and value_text(value) == value_text(parameter.default)
 
 

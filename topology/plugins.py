@@ -28,7 +28,7 @@ Definition = TypeVar("Definition")
 _NAME = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)*")
 _SPELLING = re.compile(r"[A-Za-z][A-Za-z0-9_-]*")  # of a name, as users may write it
 _SHOWN_DIGITS = 12  # digits of a digest in messages
-_registries: dict[str, Registry[Any]] = {}  # by their groups
+_registries: dict[str, Registry[Any]] = {}  # by group, such as "routings"
 
 
 @dataclass(frozen=True)
@@ -65,12 +65,12 @@ _running: list[Plugin] = [PYTHON]  # a stack: the last one is registering now
 
 
 class Call(NamedTuple):
-    """A call that PolarLab makes to a definition's function.
+    """A function of a definition and the arguments that PolarLab passes to it; used to check its signature.
 
     Attributes:
         function: the function.
-        places: names of the positional arguments.
-        parameters: the declared parameters that are passed by keyword.
+        places: names of the arguments that are passed by position.
+        parameters: the declared parameters of the definition, which are passed by keyword.
     """
 
     function: Callable[..., object]
@@ -79,14 +79,17 @@ class Call(NamedTuple):
 
 
 class Places(Mapping[str, Definition], Generic[Definition]):
-    """Definitions by name, each imported when it is looked up; iteration and `in` import none."""
+    """Read-only mapping from name to definition that imports a definition when it is looked up.
+
+    Iteration and `in` import nothing.
+    """
 
     def __init__(self, places: Mapping[str, str | Callable[[], Definition]]) -> None:
         """Creates the mapping.
 
         Args:
-            places: name -> place of the definition, such as `topology.families.classic.torus:FAMILY`, or a
-                function that returns it.
+            places: name -> module and attribute of the definition, such as
+                `topology.families.classic.torus:FAMILY`, or a function that returns the definition.
         """
         self._places = places
 
@@ -146,31 +149,25 @@ class Registry(Mapping[str, Definition], Generic[Definition]):
         return [*self.own, *self._added]
 
     def spelled(self, text: str) -> str:
-        """Returns a text with its name, before any parameters, in the registry's own spelling.
+        """Returns a text whose leading name is replaced by the registry's own spelling; parameters stay.
 
         Args:
             text: a name such as `UGAL_PF`, alone or with parameters; an unknown name stays as it is.
         """
         name, colon, rest = text.partition(":")
-        loaded = self.loaded()
-        known = spelled(name, loaded)
-        if known not in loaded and _SPELLING.fullmatch(name) and _owner(name) is None:
-            known = spelled(name, _installed(self.group))
-        return f"{known}{colon}{rest}"
+        return f"{self._find(name) or name}{colon}{rest}"
 
     def plugin_of(self, name: str) -> Plugin | None:
-        """Returns the plug-in that defines a name, loading it if needed; None for all other names."""
-        name = self.spelled(name)
-        return None if name in self.own or name not in self else self._entry(name)[1]
+        """Returns the plug-in that defines a name, after loading it if needed.
+
+        None for a name of PolarLab's own, and for an unknown name.
+        """
+        known = self._find(name)
+        return None if known is None or known in self.own else self._entry(known)[1]
 
     def __contains__(self, name: object) -> bool:
         """Returns whether a definition of that name exists, without importing it."""
-        if not isinstance(name, str) or not _SPELLING.fullmatch(name):
-            return False
-        known = self.spelled(name)
-        if known in self.own or known in self._added:
-            return True
-        return _owner(known) is None and known in _installed(self.group)
+        return isinstance(name, str) and self._find(name) is not None
 
     def __getitem__(self, name: str) -> Definition:
         """Returns a definition.
@@ -182,10 +179,24 @@ class Registry(Mapping[str, Definition], Generic[Definition]):
             KeyError: the name is unknown.
             UsageError: its plug-in cannot be imported, or the definition is invalid.
         """
-        if name not in self:
+        known = self._find(name)
+        if known is None:
             raise KeyError(name)
-        known = self.spelled(name)
         return self.own[known] if known in self.own else self._entry(known)[0]
+
+    def _find(self, name: str) -> str | None:
+        """Returns the registry's own spelling of a name; None if no definition has that name."""
+        if not _SPELLING.fullmatch(name):
+            return None
+        loaded = self.loaded()
+        known = spelled(name, loaded)
+        if known in loaded:
+            return known
+        if _owner(name):
+            return None
+        installed = _installed(self.group)
+        known = spelled(name, installed)
+        return known if known in installed else None
 
     def __iter__(self) -> Iterator[str]:
         """Yields all names: first PolarLab's own, then those of loaded and of installed plug-ins."""
@@ -226,7 +237,7 @@ class Registry(Mapping[str, Definition], Generic[Definition]):
         self._added[name] = definition, _running[-1]
 
     def plugins(self) -> list[Plugin]:
-        """Returns the plug-in of every loaded definition, with repetitions."""
+        """Returns the plug-in of every loaded definition; one with several definitions is repeated."""
         return [plugin for _, plugin in self._added.values()]
 
     def remove(self, plugin: Plugin) -> None:
@@ -235,7 +246,7 @@ class Registry(Mapping[str, Definition], Generic[Definition]):
 
 
 def registries() -> Iterable[Registry[Any]]:
-    """Returns the registries of all imported modules."""
+    """Returns the registries (of families, routings, ...) whose modules have been imported so far."""
     return _registries.values()
 
 
@@ -271,7 +282,7 @@ def registering(plugin: Plugin, what: str) -> Iterator[None]:
 
     Args:
         plugin: the plug-in.
-        what: the plug-in in messages.
+        what: a noun phrase for the plug-in that starts error messages, such as `plug-in routes.py`.
 
     Raises:
         UsageError: the code fails, or registers something invalid.
@@ -306,7 +317,7 @@ def check_plugins(kept: Mapping[str, str]) -> None:
     """Checks that names still refer to the plug-ins that they referred to when a result was stored.
 
     Args:
-        kept: name -> its plug-in at that time, as text.
+        kept: name of each definition -> the text of its plug-in (`str(Plugin)`) as stored with the result.
 
     Raises:
         UsageError: a plug-in is missing or has changed.
@@ -323,17 +334,20 @@ def check_plugins(kept: Mapping[str, str]) -> None:
 
 
 def shortened(text: str) -> str:
-    """Returns the text of a plug-in with a shortened digest, for messages.
+    """Returns the text of a plug-in with its SHA-256 cut to twelve digits, for messages.
 
     Args:
-        text: the plug-in, as stored in results.
+        text: `str(Plugin)`, as stored in results.
     """
     before, mark, digest = text.partition("sha256:")
     return before + mark + digest[:_SHOWN_DIGITS]
 
 
 def _owner(name: str) -> str | None:
-    """Returns the owner of a name, in words; None if the name is free or belongs to the running plug-in."""
+    """Describes who has registered a name, such as `a routing of PolarLab`, for messages.
+
+    Returns None if the name is free, or belongs to the plug-in that is registering now.
+    """
     for registry in _registries.values():
         if spelled(name, registry.own) in registry.own:
             return f"a {registry.noun} of PolarLab"
@@ -344,7 +358,7 @@ def _owner(name: str) -> str | None:
 
 
 def _installed_owner(name: str) -> str:
-    """Returns the installed package that owns a name, in words; empty if none does."""
+    """Describes which installed package defines a name, for messages; empty if none does."""
     for group, registry in _registries.items():
         if entry := _installed(group).get(name):
             return f"a {registry.noun} of the package {_package_of(entry).name}"
@@ -387,7 +401,7 @@ def _check(
     kind: type,
     calls: Callable[[str, Any], Iterable[Call]],
 ) -> None:
-    """Raises ParameterError if a definition has the wrong type, or its functions the wrong arguments."""
+    """Raises ParameterError if a definition has the wrong type, or its functions have the wrong signature."""
     if not isinstance(definition, kind):
         raise ParameterError(f"{noun} {name} must be a {kind.__name__}, got {quoted(definition)}")
     for call in calls(name, definition):

@@ -10,8 +10,10 @@ from topology.files.escaping import quoted
 
 RATE, SECONDS, MILLISECONDS, BYTES = "bit/s", "s", "ms", "bytes"  # units of the numbers
 
-_FORM = re.compile(r"(\d+(?:\.\d+)?|\.\d+) ?([a-z/]+)", re.ASCII | re.IGNORECASE)
-_BARE = re.compile(r"\d+(?:\.\d+)?|\.\d+", re.ASCII)
+# Longer numbers mean nothing here, and would exceed the range and the precision of Decimal.
+_NUMBER = r"\d{1,15}(?:\.\d{1,30})?|\.\d{1,30}"
+_FORM = re.compile(rf"({_NUMBER}) ?([a-z/]+)", re.ASCII | re.IGNORECASE)
+_BARE = re.compile(_NUMBER, re.ASCII)
 _PREFIXES = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "ki": 2**10, "mi": 2**20, "gi": 2**30}
 _BITS = ("bit", "bits", "bit/s", "bitps", "bps", "b", "b/s")
 _TIMES = {"us": "1e-6", "ms": "1e-3", "s": "1", "min": "60", "h": "3600"}
@@ -55,12 +57,13 @@ def quantity(name: str, text: str, unit: str) -> Decimal | None:
 
 
 def number_of(name: str, text: str, unit: str) -> Decimal | None:
-    """Returns the number that a text represents; a number without a unit is one in `unit`.
+    """Returns the number that a text represents, in `unit`; a text without a unit is already in `unit`.
 
     Args:
         name: what the number is, for messages.
         text: a number, with or without a unit.
-        unit: the unit of the result, one of `quantity` or any other, such as cycles.
+        unit: the unit of the result: RATE, SECONDS, MILLISECONDS, BYTES, or another one, such as `cycles`,
+            in which texts have no unit.
 
     Returns:
         The number; None if the text is not a number of that kind.
@@ -72,7 +75,10 @@ def number_of(name: str, text: str, unit: str) -> Decimal | None:
 
 
 def _readings(number: Decimal, written: str, unit: str) -> tuple[str, ...]:
-    """Returns both readings of an ambiguous unit, each in a form that has only one; otherwise nothing."""
+    """Returns both meanings of a number with an ambiguous unit, each in an unambiguous spelling.
+
+    For example, 5 `m` of time is `5min` or `5ms`. The tuple is empty if the unit has only one meaning.
+    """
     if unit in (SECONDS, MILLISECONDS) and written in ("m", "M"):
         return f"{number}min", f"{number}ms"
     if unit == RATE and (matched := _BYTES_OF_RATE.fullmatch(written)):

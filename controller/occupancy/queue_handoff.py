@@ -2,8 +2,8 @@
 
 A local socket carries messages about at most 100 switches each. The netlink sockets belong to the switches'
 namespaces, which the controller does not enter: the process that created the namespaces opens the sockets and
-passes them on. If there are none, the controller requests port statistics from the switches. The same local
-socket later carries adaptation requests: to end all detours before another measurement, and to change
+passes them on. Without such sockets, the controller requests port statistics from the switches. The same
+local socket later carries adaptation requests: to end all detours before another measurement, and to change
 parameters of the routing.
 """
 
@@ -22,7 +22,7 @@ _MESSAGE_BYTES = 1 << 17
 
 @dataclass(frozen=True)
 class Queues:
-    """All queues of a fabric.
+    """All output queues of a fabric, and the sockets to read them.
 
     Attributes:
         switches: datapath id -> queues of the switch; empty if they cannot be read.
@@ -41,7 +41,7 @@ def channel() -> tuple[socket.socket, socket.socket]:
 
 
 def send_queues(connection: socket.socket, queues: Queues) -> None:
-    """Sends queues to the controller; the sender's descriptors stay open."""
+    """Sends the queues of a fabric, with duplicates of their sockets, to the controller."""
     switches = list(queues.switches.items())
     for first in range(0, max(1, len(switches)), _SWITCHES_PER_MESSAGE):
         batch = switches[first : first + _SWITCHES_PER_MESSAGE]
@@ -86,7 +86,7 @@ def requested_adaptation(connection: socket.socket) -> AdaptationRequest | None:
 
 
 def receive_queues(connection: socket.socket) -> Queues:
-    """Returns the queues that `send_queues` sends at the other end.
+    """Waits for the queues that `send_queues` sends at the other end, and returns them.
 
     Raises:
         OSError: the other end is closed.

@@ -28,7 +28,7 @@ class OccupancySource(Protocol):
         """Returns the problems that were not returned before."""
 
 
-MAX_PROBLEMS = 1000  # a limit, as texts can contain words of switches, which can send any number of them
+MAX_PROBLEMS = 1000  # a limit, because switches can cause any number of different messages
 
 
 class ProblemLog:
@@ -51,7 +51,7 @@ class ProblemLog:
 
 
 class NetlinkOccupancy:
-    """Occupancies from the lengths of the ports' packet-counted kernel queues."""
+    """Occupancies computed from the numbers of packets in the kernel queues of the ports."""
 
     def __init__(self, switches: Mapping[int, SwitchQueues], queue_packets: int) -> None:
         """Takes over the sockets.

@@ -66,7 +66,7 @@ def encode(
 
 
 def _group_mod(dialect: Dialect, xid: int, put: PutGroup, datapath_id: int) -> bytes:
-    """Returns the message that puts a group, assembled from buckets that are encoded only once.
+    """Returns the message that adds or changes a group, assembled from buckets that are encoded only once.
 
     An adaptive group has 64 buckets, most of them equal, and is sent many times a second.
     """
@@ -83,7 +83,7 @@ def _flow_mod(dialect: Dialect, xid: int, cookie: int, tail: bytes) -> bytes:
 
 @cache
 def _deletion(dialect: Dialect, mask: int) -> bytes:
-    """Returns the bytes after the cookie of the message that deletes rules."""
+    """Returns the bytes after the cookie in a message that deletes rules by the `mask` bits of the cookie."""
     request = dialect.request(DropRules(0, mask), {})
     request.set_xid(0)
     request.serialize()
@@ -91,7 +91,7 @@ def _deletion(dialect: Dialect, mask: int) -> bytes:
 
 
 class _EncodedRule(NamedTuple):
-    """The message that puts a rule: the bytes after the cookie, and the fingerprint of the whole."""
+    """The encoded message that adds a rule: the bytes after the cookie, and the rule's fingerprint."""
 
     tail: bytes
     fingerprint: int

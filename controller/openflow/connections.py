@@ -36,9 +36,9 @@ _ECHO_EVERY_S, _ECHO_EVERY_S_PER_SWITCH, _UNANSWERED_ECHOES = 2, 0.01, 3
 # a second.
 _BACKLOG = 4096
 
-# Limits of one connection: bytes read at once; messages handled before other connections get a turn; bytes
-# waiting to be sent, before and after it is served; time until it is served, including the TLS handshake, and
-# time for one step of that.
+# A connection is served once it is the one in use for a switch of the fabric. Limits of one connection: bytes
+# read at once, and messages handled before other connections get a turn; bytes waiting to be sent, before and
+# after it is served; time until it is served, including the TLS handshake, and time for the TLS handshake.
 _READ_BYTES, _IN_A_ROW = 1 << 16, 64
 _UNSENT_BYTES, _UNSENT_BYTES_SERVED = 1 << 17, 1 << 22
 _PIECE_BYTES = 64  # memory of a queued piece beyond its content
@@ -138,9 +138,10 @@ class _Handshake(load("controller.ofp_handler").OFPHandler):  # type: ignore[mis
     def _make_room(self) -> None:
         """Closes a random unserved connection if the limit of open connections is reached.
 
-        A switch is served soon. If the oldest connection were closed, a flood would keep out switches that
-        answer late; if the newest were, whoever opens many connections would keep out everyone else. The
-        datapath id does not help: anyone can claim any id, any number of times.
+        A switch is usually served soon, so a random choice rarely hits it. If the oldest connection were
+        closed, a flood would keep out switches that answer late. If the newest one were closed, a client
+        that opens many connections would keep out everyone else. The datapath id does not help to choose:
+        anyone can claim any id, any number of times.
         """
         if len(self._open) >= self._limit:
             unserved = [switch for switch in self._open if not switch.served]
@@ -174,13 +175,13 @@ class SwitchSocket:
 
         Args:
             connection: a socket of the framework's event loop.
-            warn: called with the reason when the connection is closed for one.
+            warn: called with a message when this class closes the connection because of a problem.
         """
         self._connection = connection
         self._warn = warn
         self._door = Door()
         self._messages: deque[bytes] = deque()  # received and checked
-        self._problem: str | None = None  # of the message after these
+        self._problem: str | None = None  # why the message after these is rejected
         self._served_by_s = time.monotonic() + _SERVED_WITHIN_S
         self.served = False
         self._unsent: deque[bytes] = deque()

@@ -1,9 +1,9 @@
 """The OpenFlow versions that the controller speaks: 1.3, and 1.5 with switches that support it.
 
-By default, all Open vSwitch switches hash the packets of a select group identically. All packets that one
-switch sends to a neighbour then leave the neighbour through the same port: its choice depends on the previous
-one. With OpenFlow 1.5 the controller gives each switch its own hash basis. Both versions are otherwise
-equivalent; OpenFlow 1.5 has standard actions where 1.3 needs Nicira's extensions.
+By default, all Open vSwitch switches hash the packets of a select group identically. A neighbour then repeats
+the choice of the switch that packets come from: it sends all of them on through the same port (hash
+polarisation). With OpenFlow 1.5 the controller gives each switch its own hash basis. Both versions are
+otherwise equivalent; OpenFlow 1.5 has standard actions where 1.3 needs Nicira's extensions.
 """
 
 from __future__ import annotations
@@ -121,7 +121,7 @@ class Dialect:
         raise NotImplementedError
 
     def _own_action(self, action: plan.Action) -> Any:
-        """Returns an action that differs between the versions."""
+        """Returns the framework's action for an action that the two OpenFlow versions encode differently."""
         raise NotImplementedError
 
     def _bucket(self, kind: plan.GroupKind, bucket: plan.Bucket) -> Bucket:
@@ -243,7 +243,10 @@ class _OpenFlow15(Dialect):
 
 
 def _field_value(field: str, value: int, mask: int | None) -> Any:
-    """Returns a field's value for the framework: addresses as text; a pair with the mask, if there is one."""
+    """Returns the value of a match field in the framework's form.
+
+    MAC and IP addresses become text. With a mask, the result is the pair (value, mask).
+    """
     text: Callable[[int], str] | None = None
     if field in plan.MAC_FIELDS:
         text = format_mac

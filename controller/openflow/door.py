@@ -47,7 +47,7 @@ class MalformedMessage(ValueError):
 
 
 class Door:
-    """The state of one connection: the bytes of an incomplete message, and facts that later ones must match.
+    """The state of one connection: an incomplete message, and values that later messages must repeat.
 
     Attributes:
         version: the negotiated OpenFlow version; None before the switch's hello.
@@ -59,7 +59,7 @@ class Door:
         self.datapath_id: int | None = None
         self._received = bytearray()
         self._ports: set[int] = set()
-        self._entries: dict[int, int] = {}  # type of a reply that continues -> its entries so far
+        self._entries: dict[int, int] = {}  # type of an incomplete multipart reply -> its entries so far
 
     def messages(self, received: bytes) -> Iterator[bytes]:
         """Yields the messages that are complete after more bytes of the connection.

@@ -17,7 +17,7 @@ from topology.errors import MachineError, ParameterError
 from topology.parameters import hint
 
 AUTO = "auto"
-# Environment variable that sets the framework of `auto`, for all commands of a shell and for tests.
+# Environment variable that names the framework to use for `auto`: for all commands of a shell, and for tests.
 VARIABLE = "POLARLAB_FRAMEWORK"
 # Environment variables that make a controller start faster. Ryu needs a class of distutils. Without this,
 # setuptools replaces Python's distutils with its own copy, and loads all of itself to do so.
@@ -42,7 +42,7 @@ class Framework:
 
     @property
     def installed(self) -> bool:
-        """Whether this interpreter can import it."""
+        """Whether this Python interpreter can import the framework."""
         return find_spec(self.package) is not None
 
     def version(self) -> str:
@@ -114,7 +114,7 @@ def use(asked: str = AUTO) -> Framework:
 
 
 def used() -> Framework:
-    """Returns this process's framework; if none was set, sets that of `auto`."""
+    """Returns this process's framework; if none was set, chooses one as for `auto`."""
     return _used[0] if _used else use()
 
 

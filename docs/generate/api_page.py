@@ -1,7 +1,8 @@
-"""Reference of the Python API, made of the names that `polarlab` exports and their docstrings."""
+"""Reference of the Python API, made of the names that `polarlab` and `polarlab.extend` export."""
 
 from __future__ import annotations
 
+import ast
 import inspect
 from collections.abc import Mapping
 from typing import Any
@@ -9,6 +10,7 @@ from typing import Any
 from markdown_text import plain, table
 
 import polarlab
+import polarlab.extend
 
 # Page -> its title and names. Every public name is on one page.
 _SUBJECTS: Mapping[str, tuple[str, tuple[str, ...]]] = {
@@ -46,6 +48,8 @@ _SUBJECTS: Mapping[str, tuple[str, tuple[str, ...]]] = {
     ),
 }
 
+_EXTEND = "api-extend"
+
 
 def api_pages() -> dict[str, str]:
     """Returns the pages as Markdown by name: `api`, the list of all, and a page for each subject."""
@@ -64,7 +68,34 @@ def api_pages() -> dict[str, str]:
         pages[page] = (
             "\n\n".join([f"# Python API: {title}", *(f"::: {one}" for one in places.values())]) + "\n"
         )
+    parts += [
+        "## For plug-ins",
+        f"Plug-ins import from [`polarlab.extend`]({_EXTEND}.md); [extending](extending.md) shows how.",
+    ]
+    pages[_EXTEND] = "\n\n".join(
+        [
+            "# Python API: plug-ins",
+            "This page describes the names that [plug-ins](extending.md) import from `polarlab.extend`.",
+            *(
+                f"::: {place}"
+                for _, place in sorted(_extension_places().items(), key=lambda one: one[0].lower())
+            ),
+            "",
+        ]
+    )
     return {"api": "\n\n".join(parts) + "\n", **pages}
+
+
+def _extension_places() -> dict[str, str]:
+    """Returns the full names by the names of `polarlab.extend`: it imports each from where it is defined."""
+    imports = ast.parse(inspect.getsource(polarlab.extend)).body
+    return {
+        one.name: f"{line.module}.{one.name}"
+        for line in imports
+        if isinstance(line, ast.ImportFrom)
+        for one in line.names
+        if one.name in polarlab.extend.__all__
+    }
 
 
 def _place(item: Any) -> str:

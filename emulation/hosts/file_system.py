@@ -35,7 +35,8 @@ HOME = "/root"
 TERMINALS = "/dev/pts"
 _DEVICES, _RUN = "/dev", "/run"
 _SHARED_MODE, _OWN_MODE = 0o1777, 0o755
-# A host's own folders, with their modes. All are in one file system in memory, first mounted at the last one.
+# A host's own folders, with their modes. All are folders of one file system in memory, from which they are
+# bind-mounted; the file system itself is first mounted at the path of the last one.
 _OWN = {
     HOME: _OWN_MODE,
     "/var/tmp": _SHARED_MODE,  # noqa: S108
@@ -60,19 +61,19 @@ class HostFiles:
         """Creates the file system and makes it the root of this process and its descendants.
 
         Args:
-            folder: an empty folder.
-            files: path -> file that appears there.
-            caller: a folder that hosts may read even if it is inside one of their own folders, except HOME;
-                empty for none.
-            owners: user namespace with the only owner whose sockets, FIFOs and files may be opened for
-                writing, if the machine's file system supports this.
+            folder: an empty folder, at which the file system is created.
+            files: path in the file system of hosts -> file of the machine that appears there.
+            caller: a folder of the machine that hosts may read, even if one of their own folders (except
+                HOME) hides its path; empty for none.
+            owners: descriptor of a user namespace that maps one user. If the machine's file system supports
+                this, hosts can open only this user's sockets, FIFOs and files for writing.
 
         Raises:
             OSError, subprocess.SubprocessError: the kernel refuses.
         """
         hidden = tuple(f"{place}/" for place in _OWN if place != HOME)
         self._caller = caller if caller.startswith(hidden) else ""
-        self._late: dict[str, str] = {}  # path -> content of files in a host's own folders
+        self._late: dict[str, str] = {}  # path -> content of files below /run, one of a host's own folders
         shown = {"": folder}
         _show("/", folder, owners)
         for place in (*_HIDDEN, *_OWN):
@@ -124,27 +125,27 @@ class HostFiles:
 
 
 def _show(source: str, place: str, owners: int) -> None:
-    """Bind-mounts files of the machine; those of all but a few owners appear to belong to nobody.
+    """Bind-mounts a folder of the machine so that files of most users appear to belong to nobody there.
 
     The kernel does not let anyone connect to a socket, or write into a FIFO, that belongs to nobody, whatever
     its mode.
 
     Args:
-        source: a folder; the mounts in it are included.
-        place: path of the mount.
-        owners: user namespace with these few owners.
+        source: the folder; the mounts in it are included.
+        place: path of the new mount.
+        owners: descriptor of a user namespace; files of the users that it maps keep their owners.
     """
     tree = copy_mounts(source)
     inside = {source, *(one for one in _mount_points() if one.startswith(source.rstrip("/") + "/"))}
     for one in inside:
-        with contextlib.suppress(OSError):  # not supported by this file system, or covered by another mount
+        with contextlib.suppress(OSError):  # this file system has no such mounts, or another one covers it
             map_owners(tree, one.removeprefix(source).strip("/"), owners)
     attach(tree, place)
     os.close(tree)
 
 
 def _mount_points() -> list[str]:
-    """Returns the paths of all mounts; users can mount file systems at paths with any bytes."""
+    """Returns the paths of all mounts, which may contain any bytes because users can choose some of them."""
     places = re.findall(
         rb"^(?:[^ \n]+ ){4}([^ \n]+)", Path("/proc/self/mountinfo").read_bytes(), re.MULTILINE
     )
@@ -154,7 +155,13 @@ def _mount_points() -> list[str]:
 
 
 def _cover(folder: str) -> None:
-    """Covers the folders of `_OWN` with empty read-only ones, and /dev with a few devices."""
+    """Hides folders of the machine: those of `_OWN` behind empty ones, /dev behind one with a few devices.
+
+    All are read-only.
+
+    Args:
+        folder: the root of the hosts' file system.
+    """
     *_, last = _OWN
     base = folder + last
     mount("tmpfs", base, options="mode=0755")
@@ -176,7 +183,7 @@ def _cover(folder: str) -> None:
 
 
 def _part(base: str, place: str) -> str:
-    """Returns the folder in a file system that will appear at a path."""
+    """Returns the path of the subfolder of `base` that will be bind-mounted at the path `place`."""
     return f"{base}/{place.strip('/').replace('/', '-')}"
 
 

@@ -1,4 +1,4 @@
-"""Ids of hosts' users on the machine: their root is the user who called sudo, other ids belong to no one."""
+"""Ids of hosts' users on the machine: root is the user who called sudo; other ids belong to nobody."""
 
 from __future__ import annotations
 
@@ -46,6 +46,9 @@ class Identity(NamedTuple):
 
 
 def host_root() -> Identity:
-    """Returns who is root on hosts: the user who called sudo, else an otherwise unused id; never root."""
+    """Returns the machine's user and group that are root on hosts: those of the user who called sudo.
+
+    Without sudo, it is an otherwise unused id. It is never the machine's root.
+    """
     user, group = (number if 0 < number <= _HIGHEST else _NOBODY_ELSE for number in caller() or (0, 0))
     return Identity(user, _NOBODY_ELSE if user == _NOBODY_ELSE else group)

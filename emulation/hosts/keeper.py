@@ -2,7 +2,7 @@
 
 Only a single-threaded process can enter a user namespace. The keeper is the first process of a PID namespace
 that contains those of all hosts: when it ends, the kernel kills all programs on hosts. It reads a line with
-the description from standard input and ends when standard input ends, also if the writing process is killed.
+the description from standard input and ends when standard input ends, even if the writing process is killed.
 Standard output is a socket, on which it sends one message per host with its name and first process.
 
 A host's user namespace owns its other namespaces. Its first process sleeps and ignores SIGCHLD, so the kernel
@@ -54,8 +54,8 @@ class Description:
     Attributes:
         names: host -> its machine name (hostname), in the order of the hosts.
         identity: the machine's user and group to which root on hosts is mapped.
-        folder: an empty folder.
-        files: path in the file system of hosts -> file that appears there.
+        folder: an empty folder, at which the hosts' file system is created.
+        files: path in the file system of hosts -> file of the machine that appears there.
         caller: folder in which the command was started.
         environment: environment of the first processes.
     """
@@ -68,12 +68,12 @@ class Description:
     environment: dict[str, str]
 
     def line(self) -> str:
-        """Returns the description as one line."""
+        """Returns the description as one line of JSON."""
         return json.dumps(asdict(self)) + "\n"
 
     @classmethod
     def parse(cls, line: str) -> Description:
-        """Returns the description in a line."""
+        """Returns the description that `line` encodes."""
         values = json.loads(line)
         return cls(**{**values, "identity": Identity(*values["identity"])})
 
@@ -118,7 +118,7 @@ class Keeper:
             self._channel.sendmsg([name.encode()], rights)
 
     def _owners(self) -> int:
-        """Returns a user namespace, as an open file, that maps only the user of hosts' root, to itself."""
+        """Returns the descriptor of a new user namespace that maps one user, the hosts' root, to itself."""
         child = fork_into_namespaces(CLONE_NEWUSER)
         if child == 0:
             signal.pause()
@@ -131,7 +131,7 @@ class Keeper:
             os.waitpid(child, 0)
 
     def _make(self, index: int, machine: str) -> int:
-        """Creates a host and returns its first process."""
+        """Creates a host, with the hostname `machine`, and returns the id of its first process."""
         identity = self._description.identity
         errors, error_end = os.pipe()
         mapped, mapped_end = os.pipe()

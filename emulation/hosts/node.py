@@ -1,4 +1,4 @@
-"""Nodes isolated from the machine: all their programs, including the shell, start in all their namespaces."""
+"""Nodes isolated from the machine: every program of a node, its shell too, starts in its namespaces."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from emulation.subprocesses import CommandError
 
 
 class SpacedNode(LastingNode):
-    """A node that may have its own space; its shell then starts when it is first used.
+    """A node that may have its own space (namespaces, see `spaces`); its shell then starts at first use.
 
     Attributes:
         space: the namespaces; None if the node's root is the machine's.
@@ -29,7 +29,7 @@ class SpacedNode(LastingNode):
     _terminal_name = ""
 
     def startShell(self, mnopts: str | None = None) -> None:
-        """Starts the shell; if the node has a space, only prepares it until it is used."""
+        """Starts the shell; on a node with a space, `use_shell` starts it when it is first used."""
         if self.space is None or self._renewing:
             super().startShell(mnopts)
             self.pid = self.space.pid if self.space else self.pid

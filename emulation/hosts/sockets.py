@@ -20,7 +20,7 @@ _TABLE = Path("/proc/net/unix")
 
 
 def cover_sockets(shown: Mapping[str, str]) -> None:
-    """Covers the existing sockets that hosts could use.
+    """Mounts /dev/null over the existing sockets of the machine to which programs on hosts could connect.
 
     If there are more than MAX_COVERED, the sockets of root and of services come first, and a line on
     standard error reports how many are left.
@@ -41,7 +41,7 @@ def cover_sockets(shown: Mapping[str, str]) -> None:
                 bind(os.devnull, file)
     if left := len(owners) - len(chosen):
         print(
-            f"programs on hosts can reach {left} sockets of this machine: at most {MAX_COVERED} are hidden",
+            f"programs on hosts can reach {left} sockets of this machine: only {MAX_COVERED} can be hidden",
             file=sys.stderr,
         )
 
@@ -55,7 +55,12 @@ def socket_paths(table: bytes) -> set[str]:
 
 
 def _places(path: str, shown: Mapping[str, str]) -> list[str]:
-    """Returns the paths of a file in the copies; follows links in the path of its folder."""
+    """Returns the paths at which a file of the machine appears in the copies that hosts see.
+
+    Args:
+        path: path of the file on the machine; links in the path of its folder are followed.
+        shown: folder of the machine -> path of its copy, as in `cover_sockets`.
+    """
     folder, name = os.path.split(path)
     try:
         with _opened(f"{folder}/.") as file:
@@ -67,7 +72,7 @@ def _places(path: str, shown: Mapping[str, str]) -> list[str]:
 
 @contextlib.contextmanager
 def _opened(place: str) -> Iterator[str]:
-    """Yields a path that refers to the file now at a path, even if another file replaces it later."""
+    """Opens the file at a path, and yields a path in /proc/self/fd that keeps referring to this file."""
     descriptor = os.open(place, os.O_PATH | os.O_NOFOLLOW | os.O_CLOEXEC)
     try:
         yield f"/proc/self/fd/{descriptor}"

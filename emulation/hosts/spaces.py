@@ -1,7 +1,7 @@
-"""Spaces of hosts: namespaces created by a keeper, and the only way to start programs in them.
+"""Spaces of hosts: the set of namespaces of each host, created by a keeper; starts programs in them.
 
-A program that starts on a host enters all its namespaces. It has no rights on the machine from the moment at
-which programs on the host can reach it. `setpriv` makes it the user who is root there, with only the
+A program that starts on a host enters all namespaces of the host. Before other programs on the host can reach
+it, it gives up all rights on the machine. `setpriv` makes it the user who is root there, with only the
 capabilities that `nsenter` needs; after entering, these apply to the host alone. Both are programs of the
 machine and run before they see the host's file system.
 """
@@ -42,7 +42,7 @@ _NUMBER = struct.Struct("=i")
 
 
 class Terminal(NamedTuple):
-    """A pseudo-terminal: both ends as open files, and the name of the slave on the host."""
+    """A pseudo-terminal: file descriptors of both ends, and the path of the slave on the host."""
 
     master: int
     slave: int
@@ -82,7 +82,7 @@ _KEPT_VARIABLES = ("PATH", "LANG", "LC_ALL", "TERM", "TZ", MARK_VARIABLE)
 
 
 class HostSpaces:
-    """The spaces of a fabric's hosts."""
+    """The namespaces of all hosts of a fabric, created by one keeper process."""
 
     def __init__(
         self,
@@ -96,7 +96,7 @@ class HostSpaces:
         Args:
             names: host -> its machine name (hostname), in the order in which `space` is called.
             run_dir: folder of the fabric's files.
-            files: path in the file system of hosts -> file that appears there.
+            files: path in the file system of hosts -> file of the machine that appears there.
             timeout_s: time limit for each space.
         """
         self.identity = host_root()
@@ -199,7 +199,7 @@ class HostSpaces:
         try:
             self._process.wait(_END_TIMEOUT_S)
         except subprocess.TimeoutExpired:
-            # It ends only after all its descendants, and a tracer can delay the end of any of them.
+            # The keeper ends only after all its descendants, and a tracer can delay the end of any of them.
             self._process.kill()
             await_end(self._process)
         self._channel.close()
@@ -240,8 +240,8 @@ class HostSpace:
             *("nsenter", f"--target={self.pid}", *entered, "--", *argv),
         ]
         options["env"] = {**self._spaces.environment(), **(options.get("env") or {})}
-        # Without a terminal of the machine. In /, because there a program that crashes before it has entered
-        # cannot leave a core file.
+        # A session of its own, so that the program has no terminal of the machine; and the working folder /,
+        # where a program that crashes before it has entered the namespaces cannot leave a core file.
         options = {"stdin": subprocess.DEVNULL, **options, "start_new_session": True, "cwd": "/"}
         try:
             self._change_home()
@@ -264,7 +264,7 @@ class HostSpace:
             raise CommandError(f"{self._name} has no terminal: {error.strerror}") from error
 
     def _change_home(self) -> None:
-        """Makes the kept working folder the home of the host's root; if there is none, a folder in memory."""
+        """Mounts the host's working folder at HOME; if none is kept, mounts a file system in memory."""
         with self._spaces.working_folder(self._name) as folder:
             home = None if folder is None else _identity(folder)
             if home == self._home:
@@ -287,7 +287,7 @@ def _start_keeper(channel: int) -> subprocess.Popen[str]:
 
 
 def _start(command: Sequence[str], owner: Identity, options: Mapping[str, Any]) -> subprocess.Popen[Any]:
-    """Starts a program whose pipes belong to a user, who can then open them, for example as /dev/stdout."""
+    """Starts a program whose pipes belong to `owner`, so that it can open them again as /dev/stdout."""
     with creating_files_as(*owner):
         return subprocess.Popen(command, **options)
 

@@ -77,7 +77,7 @@ def clear_rights(results: Path, parts: Sequence[str], owner: Identity, over: Cal
         results: the results folder.
         parts: names of the nested folders in it.
         owner: owner of the innermost folder.
-        over: returns whether to stop; only their owner can enter folders that are not finished.
+        over: returns whether to stop early; folders that are not finished then stay closed to other users.
     """
     with contextlib.suppress(OSError), contextlib.ExitStack() as opened:  # it was empty and has been removed
         above = open_folder(results)
@@ -90,7 +90,14 @@ def clear_rights(results: Path, parts: Sequence[str], owner: Identity, over: Cal
 
 
 def _clear(entry: int, owner: Identity, over: Callable[[], bool], levels: int) -> None:
-    """Clears an open file or folder, as its owner."""
+    """Removes setuid and setgid bits and capabilities from a file, or from the files in a folder.
+
+    Args:
+        entry: descriptor of the file or folder.
+        owner: only files of its users are changed.
+        over: returns whether to stop early.
+        levels: depth of nested folders to visit.
+    """
     status, path = os.fstat(entry), f"/proc/self/fd/{entry}"
     mode = stat.S_IMODE(status.st_mode)
     if not owner.has(status.st_uid):
@@ -108,7 +115,7 @@ def _clear(entry: int, owner: Identity, over: Callable[[], bool], levels: int) -
 
 
 def _clear_folder(path: str, owner: Identity, over: Callable[[], bool], levels: int) -> bool:
-    """Clears the content of a folder; returns whether all of it is done."""
+    """Applies `_clear` to every entry of a folder; returns False if `over` has stopped it early."""
     folder = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
         with os.scandir(folder) as files:

@@ -21,8 +21,8 @@ from emulation.kernel.rtnetlink import (
 ROOT = 0xFFFFFFFF
 _BODY = struct.Struct("=BxxxiIII")  # family, interface, handle, parent, information
 _KIND, _OPTIONS = 1, 2
-# struct tc_tbf_qopt: of the rate its cell, link layer, overhead, alignment, least packet, and bytes a second;
-# the same for a peak rate; limit, buffer, MTU. For Ethernet the kernel needs no table of transmission times.
+# struct tc_tbf_qopt: the rate (cell, link layer, overhead, alignment, smallest packet, bytes per second); the
+# peak rate, unused; limit, buffer, MTU. For Ethernet the kernel needs no table of transmission times.
 _TBF = struct.Struct("=BBHhHI12xIII")
 _TBF_PARAMETERS, _TBF_BURST, _ETHERNET = 1, 6, 1
 _FIFO = struct.Struct("=I")
@@ -65,7 +65,7 @@ class Discipline:
 
 @dataclass(frozen=True)
 class Shaping:
-    """The shaping of an interface as the kernel reports it; 0 for what is not set.
+    """The shaping of an interface as the kernel reports it; 0 for a property that is not set.
 
     Attributes:
         rate_bps: rate of the token bucket, a multiple of 8.
@@ -80,19 +80,19 @@ class Shaping:
 
 
 def token_bucket(rate_bps: int, burst_bytes: int, limit_bytes: int) -> bytes:
-    """Returns the options of a tbf."""
+    """Returns the encoded options of a tbf discipline."""
     parameters = _TBF.pack(0, _ETHERNET, 0, 0, 0, rate_bps // 8, limit_bytes, 0, 0)
     burst = attribute(_TBF_BURST, struct.pack("=I", burst_bytes))
     return attribute(_TBF_PARAMETERS, parameters) + burst
 
 
 def packet_queue(limit: int) -> bytes:
-    """Returns the options of a pfifo."""
+    """Returns the encoded options of a pfifo discipline with a limit in packets."""
     return _FIFO.pack(limit)
 
 
 def delay_and_loss(delay_ns: int, loss: float, limit: int) -> bytes:
-    """Returns the options of a netem."""
+    """Returns the encoded options of a netem discipline; its limit is in packets."""
     latency = attribute(_NETEM_LATENCY_NS, _NANOSECONDS.pack(delay_ns))
     return _NETEM.pack(delay_ns // _TICK_NS, limit, round(loss * _CERTAIN), 0, 0, 0) + latency
 

@@ -70,7 +70,9 @@ def start_filtered(process: int, action: Callable[[], _Result]) -> _Result:
 
 
 def in_namespaces_of_files(descriptors: Iterable[int], action: Callable[[], _Result]) -> _Result:
-    """Runs an action in namespaces open as files, in the same working directory; returns its result.
+    """Runs an action in the namespaces that descriptors refer to, in the same working directory.
+
+    Returns the result of the action.
 
     Raises:
         OSError: the kernel refuses, or the action raises it.
@@ -118,13 +120,13 @@ def _run_in_namespaces(
 
 @cache
 def _thread() -> ThreadPoolExecutor:
-    """Returns the thread that enters namespaces; only this one and the filtered one leave the program's."""
+    """Returns the executor of the one thread that enters namespaces, except for programs on hosts."""
     return ThreadPoolExecutor(1, "namespaces", _prepare_thread)
 
 
 @cache
 def _filtered_thread() -> ThreadPoolExecutor:
-    """Returns the thread that starts programs on hosts."""
+    """Returns the executor of the one thread that starts programs on hosts, with filtered system calls."""
     return ThreadPoolExecutor(1, "filtered", _prepare_filtered_thread)
 
 
@@ -142,7 +144,7 @@ def _prepare_filtered_thread() -> None:
 
 @cache
 def _home() -> tuple[int, ...]:
-    """Returns the program's namespaces and root directory as open files."""
+    """Returns descriptors of this process's namespaces (net, mnt, pid) and of its root directory."""
     kinds = ("net", "mnt", "pid")
     namespaces = [os.open(f"/proc/thread-self/ns/{kind}", os.O_RDONLY) for kind in kinds]
     return *namespaces, os.open("/", os.O_RDONLY | os.O_DIRECTORY)

@@ -106,7 +106,7 @@ class NodeCLI(CLI):  # type: ignore[misc]
         return left
 
     def onecmd(self, line: str) -> bool:
-        """Runs a line or a command in it, such as after `time`; returns whether it leaves the prompt."""
+        """Runs a line, or the command after a word such as `time`; returns whether it leaves the prompt."""
         try:
             if not self._names_node(line):
                 line = _COMMENT.sub("", line)
@@ -126,7 +126,7 @@ class NodeCLI(CLI):  # type: ignore[misc]
         return False
 
     def fail_line(self, status: int) -> None:
-        """Marks the running line as failed; the first status counts."""
+        """Marks the running line as failed, with an exit status unless it already has one."""
         self.status = self.status or status
 
     def complain(self, text: str) -> None:
@@ -163,7 +163,7 @@ class NodeCLI(CLI):  # type: ignore[misc]
         return [*super().completenames(text), *self.completedefault(text)]
 
     def completedefault(self, text: str, *_ignored: Any) -> list[str]:
-        """Returns the completions of other words: nodes."""
+        """Returns the completions of a word after the first: names of nodes."""
         return [name for name in self.mn if name.startswith(text)]
 
     # ---- commands on nodes ----
@@ -285,7 +285,10 @@ class NodeCLI(CLI):  # type: ignore[misc]
         return line.strip().partition(" ")[0] in self.mn
 
     def _without_tolerance(self, line: str) -> tuple[str, bool]:
-        """Returns a line without a final `|| true`, and whether it had one; commands on nodes keep theirs."""
+        """Removes a final `|| true`, which makes the prompt ignore errors; returns (line, whether removed).
+
+        A command on a node is returned unchanged, because its shell interprets the `|| true`.
+        """
         if self._names_node(line):
             return line, False
         stripped, count = _TOLERATED.subn("", line)
@@ -295,7 +298,7 @@ class NodeCLI(CLI):  # type: ignore[misc]
 
     @contextlib.contextmanager
     def interrupts(self, *, allowed: bool = True) -> Iterator[None]:
-        """Allows Ctrl-C to interrupt the block, or prevents it."""
+        """Sets whether Ctrl-C may interrupt the block."""
         before, self.interruptible = self.interruptible, allowed
         try:
             yield

@@ -61,7 +61,7 @@ def waiting_place(pid: int) -> Waiting | None:
 
 
 def switch_count(pid: int) -> int:
-    """Returns the number of times that a process has stopped running; 0 if it has ended."""
+    """Returns the number of context switches of a process so far; 0 if it has ended."""
     return sum(map(int, re.findall(r"ctxt_switches:\s*(\d+)", _content(pid, "status"))))
 
 

@@ -13,21 +13,21 @@ _CALIBRATION_STEP_S = 0.002
 
 
 class ShellState:
-    """Observations of a shell's state; `look` and `is_ready` update them."""
+    """What has been observed of a shell since the last line; `check_idle` and `is_ready` observe it anew."""
 
     def __init__(self, pid: int) -> None:
         """Starts observing a shell whose process has just been started."""
         self._pid = pid
         self._place: Waiting | None = None  # where the shell waits for a line
-        self._written_switches = 0  # its context switches when it was last written to
-        self._earlier_children: frozenset[int] = frozenset()  # from before the last line
+        self._written_switches = 0  # context switches of the shell when it was last written to
+        self._earlier_children: frozenset[int] = frozenset()  # process ids, before the last line
         self._prompt_s: float | None = None
         self._waiting_since_s: float | None = None  # since when it has been waiting for a line
         self._stopped_s: float | None = None
 
     @property
     def place_known(self) -> bool:
-        """Whether it is known where the shell waits for a line; not all kernels show that."""
+        """Whether the system call in which the shell waits for a line is known; some kernels hide it."""
         return self._place is not None
 
     def find_place(self) -> None:

@@ -22,17 +22,22 @@ class StatusAnswer(NamedTuple):
 
 
 class StatusQuestion:
-    """One question.
+    """A question to a shell, sent once: the exit status of its last command, and its last background process.
 
     The shell writes the answer to the terminal by its name, because the command may have closed standard
     output and error. It uses `eval`, without which no further command could run anyway.
 
     Attributes:
-        line: the line to send.
+        line: the command line to send to the shell.
     """
 
     def __init__(self, terminal: str, prompt: str) -> None:
-        """Prepares a question for the name of the shell's terminal and its prompt."""
+        """Prepares a question.
+
+        Args:
+            terminal: name of the shell's terminal on its node.
+            prompt: the shell's prompt.
+        """
         self._number, self._text, self._asked_s = next(_numbers), "", time.monotonic()
         values = f'{self._number} "$?" "${{!-}}"'
         question = f"\\builtin printf '\\n@%s %s %s\\n' {values} >|{terminal}"
@@ -40,7 +45,11 @@ class StatusQuestion:
         self._pattern = re.compile(rf"@{self._number} (\d{{1,3}}) (\d{{0,10}})\r?\n([^@]*{prompt})?")
 
     def answer(self, text: str) -> StatusAnswer | None:
-        """Adds printed text and returns the answer if it is complete, else None."""
+        """Searches the terminal's output for the answer; returns it if it is complete, else None.
+
+        Args:
+            text: the output since the previous call.
+        """
         self._text = (self._text + text)[-_MAX_CHARACTERS:]
         match = self._pattern.search(self._text)
         return match and StatusAnswer(int(match[1]), int(match[2]) if match[2] else None, bool(match[3]))

@@ -25,7 +25,7 @@ from emulation.subprocesses import (
 _FIRST_PORT, _PORTS = 20_201, 20  # not iperf3's default 5201, where a server of the user may listen
 _LISTEN_TIMEOUT_S = 5.0
 _POLL_INTERVAL_S = 0.02
-_NO_REPORTS = ("-i", "0")  # except at the end
+_NO_REPORTS = ("-i", "0")  # report only at the end
 
 
 @dataclass(frozen=True)

@@ -89,7 +89,7 @@ def end_search(note: Path) -> None:
         previous: dict[str, str] = json.loads(note.read_text())
     except (OSError, ValueError):
         return
-    for name, value in reversed(previous.items()):  # `run` first
+    for name, value in reversed(previous.items()):  # `run` first, which was set last
         if name in SEARCH and _get(name) == SEARCH[name]:  # else someone else has set it since
             _set(name, value)
     note.write_text("{}")  # nothing is left to restore
@@ -181,7 +181,7 @@ def _counter(name: str) -> int:
 
 
 def _get(name: str) -> str | None:
-    """Returns a setting or a counter of the kernel; None if the kernel does not have it."""
+    """Returns a setting or a counter of KSM; None if the kernel does not have it."""
     try:
         return (KSM / name).read_text().strip()
     except OSError:

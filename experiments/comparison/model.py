@@ -52,7 +52,7 @@ def rows_of(tables: Sequence[Mapping[str, JsonValue]]) -> dict[str, ValueRow]:
 
 
 def compared_columns(points: Sequence[ComparedPoint]) -> list[str]:
-    """Returns the columns with a better or worse value, if any point has one.
+    """Returns the columns of `points.csv` in which a value can be better or worse, and any point has one.
 
     Args:
         points: points of sweeps of one kind.
@@ -131,7 +131,7 @@ class Comparison(Table):
         return "\n".join([*([f"all: {equal}"] if equal else []), *(text_table(one) for one in tables if one)])
 
     def _with_halves(self, row: TableRow, halves: Sequence[float | None] | None) -> TableRow:
-        """Appends half the widths of intervals to the values of a row."""
+        """Appends half the width of its interval to each value of a row, as text."""
         if halves is None:
             return row
         cells = {run: with_half(row[run], half) for run, half in zip(self.runs, halves, strict=True)}

@@ -34,7 +34,7 @@ def compare_runs(runs: Sequence[Run] | Sequence[Simulation]) -> Comparison:
 
 
 def _of_parts(summaries: Sequence[Summary]) -> dict[str, ValueRow]:
-    """Returns the rows of results that only some runs have: collectives, TCP flows, user programs."""
+    """Returns result -> its value in each run, for collectives, TCP flows and user programs."""
     resent = [_resent(summary) for summary in summaries]
     return {
         **_by_size(summaries),
@@ -59,7 +59,10 @@ def _settings(run: Run | Simulation, summaries: Sequence[Any]) -> dict[str, Json
 
 
 def _intervals(summaries: Sequence[Summary] | Sequence[SimulationSummary]) -> dict[str, list[float | None]]:
-    """Returns half the widths of intervals of results that are means over replications."""
+    """Returns result -> half the width of its 95 % confidence interval in each run.
+
+    Only for results that are means over replications; None for a run without replications.
+    """
     halves: dict[str, list[float | None]] = {}
     for one in metrics(summaries[0].engine, In.SEEDS):
         means = [getattr(summary.repeat, one.key, None) for summary in summaries]
@@ -72,7 +75,7 @@ def _intervals(summaries: Sequence[Summary] | Sequence[SimulationSummary]) -> di
 
 
 def _by_size(summaries: Sequence[Summary]) -> dict[str, list[float | None]]:
-    """Returns completion times and bus bandwidths of collectives by message size in bytes."""
+    """Returns rows like `completion_ms at 1024`: times and bandwidths of collectives per message size."""
     tables = [
         {size.message_bytes: size for size in summary.collective.sizes} if summary.collective else {}
         for summary in summaries
@@ -86,12 +89,12 @@ def _by_size(summaries: Sequence[Summary]) -> dict[str, list[float | None]]:
 
 
 def _by_class(summaries: Sequence[Summary]) -> dict[str, list[float | None]]:
-    """Returns slowdowns and completion times of TCP flows, in total and by size class."""
+    """Returns slowdowns and completion times of TCP flows in each run, in total and by size class."""
     return rows_of([flow_results(summary.flows) if summary.flows else {} for summary in summaries])
 
 
 def _by_program(summaries: Sequence[Summary]) -> dict[str, list[float | None]]:
-    """Returns exit status and duration of user programs, by command line."""
+    """Returns exit status and duration in s of user programs in each run, by command line."""
     tables: list[dict[str, float | None]] = []
     for summary in summaries:
         table: dict[str, float | None] = {}

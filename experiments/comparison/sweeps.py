@@ -52,7 +52,7 @@ def _settings(sweep: AnySweep) -> dict[str, JsonValue]:
 
 
 def _paired_routings(sweeps: Sequence[AnySweep]) -> list[dict[str, str]]:
-    """Returns, for each sweep, routing -> common name with the routings of other sweeps in the same role.
+    """Returns, for each sweep, routing -> common name of the routings in its role, like `min / hierarchical`.
 
     Only routings that not all sweeps share are paired, and only if each sweep has exactly one in the role.
     """
@@ -70,7 +70,7 @@ def _paired_routings(sweeps: Sequence[AnySweep]) -> list[dict[str, str]]:
 
 
 def _role(name: str) -> str:
-    """Returns the role of a routing: minimal, not minimal or adaptive."""
+    """Returns the role of a routing, `minimal`, `not minimal` or `adaptive`; its name if it is unknown."""
     try:
         found = routing(name)
     except UsageError:  # the name is from another version

@@ -118,7 +118,7 @@ def default_rate_bps(topology: Topology, demand: Demand) -> int:
 
 
 def carried_rate_bps(topology: Topology, demand: Demand) -> float:
-    """Estimates the highest link rate in bit/s at which the machine can carry some traffic.
+    """Estimates the highest link rate in bit/s at which the machine can carry the given traffic.
 
     Args:
         topology: graph of the routers.
@@ -131,7 +131,7 @@ def carried_rate_bps(topology: Topology, demand: Demand) -> float:
 
 
 def default_of_fabric(fabric: Experiment, load: float) -> str:
-    """Returns the default link rate of a fabric for generated traffic, as text.
+    """Returns the default link rate of a fabric for generated traffic as text, like `500k`.
 
     Args:
         fabric: specification of the fabric.

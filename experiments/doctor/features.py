@@ -98,7 +98,7 @@ def igraph_installation() -> str:
 
 
 def examine_features(findings: Sequence[Finding]) -> list[Feature]:
-    """Examines all features.
+    """Returns all features, each with the requirements that this machine lacks.
 
     Args:
         findings: the findings on this machine, as `examine` returns them.

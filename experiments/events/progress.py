@@ -49,7 +49,8 @@ class Progress(Ongoing):
     """Report on current traffic.
 
     Attributes:
-        held: the longest times for which switches held frames in the last second, if observed.
+        held: the longest times in the last second for which switches left frames waiting to be read; None if
+            they were not observed.
     """
 
     held: HeldLately | None = None

@@ -104,7 +104,7 @@ def draw_failovers(comparison: Comparison) -> Figure:
 
 
 def _engine(results: Mapping[str, Any]) -> Engine:
-    """Returns the engine that has a result of these names."""
+    """Returns the engine, emulation or simulation, whose results have these names."""
     return next(one for one in Engine if one.value in results)
 
 
@@ -226,7 +226,7 @@ def draw_sweeps(comparison: Comparison) -> Figure:
 
 
 class _Side:
-    """A compared point seen as a row of one of the sweeps."""
+    """A compared point as a row of the sweep with index `number`; its columns are attributes."""
 
     def __init__(self, point: ComparedPoint, number: int) -> None:
         self.routing, self.pattern, self.load = point.routing, point.pattern, point.load

@@ -73,7 +73,7 @@ def mark_events(axes: Axes, events: Events, *, numbered: bool = True) -> None:
 
 
 def _listed(events: Events) -> list[int]:
-    """Returns the numbers, from 1, of the listed events; plans are skipped if there are many events."""
+    """Returns the numbers, from 1, of events to list: all or, if there are many, all except new plans."""
     numbers = range(1, len(events) + 1)
     if len(events) <= _FEW:
         return list(numbers)
@@ -96,12 +96,12 @@ def _number(axes: Axes, time_s: float, height: float, number: int) -> None:
 
 
 def list_inches(events: Events, width: float, form: str = IN_SECONDS) -> float:
-    """Returns the height in inches of the list of events below a figure of a width in inches."""
+    """Returns the height in inches of the list of events below a figure that is `width` inches wide."""
     return scaled(_LINE_INCHES) * len(_list(events, current().look.width or width, form))
 
 
 def list_events(figure: Figure, events: Events, form: str = IN_SECONDS) -> None:
-    """Writes the events below a figure with the numbers of their lines."""
+    """Lists the events below a figure, each with the number of its vertical line and its time."""
     lines = _list(events, figure.get_figwidth(), form)
     if lines:
         text = printable("\n".join(lines))
@@ -109,7 +109,7 @@ def list_events(figure: Figure, events: Events, form: str = IN_SECONDS) -> None:
 
 
 def _list(events: Events, width: float, form: str) -> list[str]:
-    """Returns the lines of the list of events; a line has one entry per column."""
+    """Returns the text lines of the list of events; entries fill columns, from top to bottom."""
     numbers = _listed(events)
     times = {n: form.format(events[n - 1][0]) for n in numbers[:_MAX_LISTED]}
     entries = [f"{n:>2}  {time}  {events[n - 1][1]}" for n, time in times.items()]

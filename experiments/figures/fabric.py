@@ -207,7 +207,11 @@ def _outline(axes: Axes, layout: Layout, clusters: Clusters) -> None:
 
 
 def _hull(points: npt.NDArray[np.float64], beside: float, beyond: float) -> npt.NDArray[np.float64]:
-    """Returns the corners of a band around points in rows, as wide as the points at each end."""
+    """Returns the corners of a band around points in rows: float64 array, 4 x 2.
+
+    Its top and bottom sides are each as wide as the points there, plus `beside`; `beyond` is the margin above
+    and below.
+    """
     x, y = points.T
     corners = []
     for height, sign in ((y.max(), 1), (y.min(), -1)):

@@ -78,7 +78,7 @@ def _curves(axes: Axes, sizes: Values, slowdowns: Values) -> None:
 
 
 def _limits(values: Values) -> tuple[float, float]:
-    """Returns limits of a logarithmic axis: values and a margin, at least a factor of four."""
+    """Returns limits of a logarithmic axis: all values and a margin, but at least a factor of four."""
     least, most = float(values.min()), float(values.max())
     margin = max((most / least) ** 0.05, _MIN_SPAN / np.sqrt(most / least), 1.0)
     return least / margin, most * margin

@@ -174,7 +174,7 @@ def _scale(look: Look) -> float:
 
 
 def _settings(look: Look) -> Any:
-    """Returns scaled settings of matplotlib."""
+    """Returns matplotlib's sizes of text, lines and ticks, scaled for the look: setting -> value."""
     scale = _scale(look)
     settings: Any = rcParams  # stubs allow only literal names
     return {} if scale == 1 else {name: scale * settings[name] for name in _SCALED}

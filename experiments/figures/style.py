@@ -175,7 +175,7 @@ def set_title(figure: Figure, text: str) -> None:
 def legend_below(
     figure: Figure, handles: Sequence[Artist], max_columns: int = 4, *, small: bool = False
 ) -> Legend | None:
-    """Draws a legend below all axes of a figure, in as many rows as needed; None without entries.
+    """Draws a legend below all axes of a figure, in as many rows as needed; returns None without entries.
 
     Args:
         figure: the figure.
@@ -274,7 +274,7 @@ class _PlainLogFormatter(LogFormatter):
         return f"{x:g}" if shown else ""
 
     def _has_room(self, x: float) -> bool:
-        """Returns whether a label is shown if there are few: 1, 2 and 5 or, on long axes, only 1."""
+        """Returns whether an axis with few labels shows `x`: its digit is 1, 2 or 5 (on long axes: 1)."""
         low, high = self.axis.get_view_interval() if self.axis is not None else (1.0, 1.0)
         digits = "125" if 0 < low < high <= low * _NARROW else "1"
         return f"{x:.0e}"[0] in digits
@@ -325,7 +325,7 @@ def save_new_figure(figure: Figure, path: Path, format_: str) -> None:
 
 
 def image(figure: Figure, format_: str) -> bytes:
-    """Renders a figure.
+    """Renders a figure and returns the content of its file.
 
     Args:
         figure: the figure.

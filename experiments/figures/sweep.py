@@ -1,4 +1,4 @@
-"""Figure of a sweep: accepted load and latency by offered load or another key, with panels per pattern."""
+"""Figure of a sweep: accepted load and latency by offered load or a key of `--vary`; panels per pattern."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ _HOLLOW: dict[str, Any] = {"markersize": 9, "markerfacecolor": "none"}
 
 
 class SimulatedPoint(NamedTuple):
-    """Stable point of the authors' simulator: offered and accepted load, and latency in packet times."""
+    """Stable point of the PolarFly authors' simulator: offered and accepted load, latency in packet times."""
 
     offered: float
     accepted: float
@@ -74,7 +74,7 @@ def draw_sweep(results: Sweep | SimulatedSweep) -> dict[str, Figure]:
 
 
 def _of_links(settings: SweepSettings) -> dict[str, str]:
-    """Returns setting -> description for links."""
+    """Returns setting -> its words in a title, for emulated links."""
     return {
         "link_rate_bps": f"{settings.link_rate_bps / 1e6:g} Mbit/s links",
         "frame_bytes": f"{settings.frame_bytes}-byte frames",
@@ -83,7 +83,7 @@ def _of_links(settings: SweepSettings) -> dict[str, str]:
 
 
 def _of_routers(routers: RouterRecord) -> dict[str, str]:
-    """Returns setting -> description for simulated routers."""
+    """Returns setting -> its words in a title, for simulated routers."""
     words = {"packet_flits": f"{routers.packet_flits}-flit packets"}
     if routers.flow_control != CREDIT:
         return {**words, "queue_packets": f"{routers.queue_packets}-packet queues"}
@@ -104,7 +104,7 @@ def _title(
 def _draw_crosschecked(
     panels: SweepPanels, rows: Sequence[SweptRow], simulated: Mapping[Point, Compared]
 ) -> bool:
-    """Draws results of the cross-check as light lines; returns whether there are any."""
+    """Draws results of simulations of the same packets as light lines; returns whether there are any."""
     for pattern, (accepted, latency) in panels.pairs.items():
         for curve, (_, color) in panels.styles.items():
             curves: tuple[list[tuple[float, float]], list[tuple[float, float]]] = ([], [])
@@ -125,7 +125,7 @@ def _draw_crosschecked(
 
 
 def _draw_booksim(panels: SweepPanels, settings: SweepSettings) -> bool:
-    """Draws results of the authors' simulator; returns whether there are any."""
+    """Draws results of the PolarFly authors' simulator; returns whether there are any."""
     found = False
     packet_ms = settings.frame_bytes * 8 / settings.link_rate_bps * 1e3
     for pattern, (accepted, latency) in panels.pairs.items() if not settings.varied else ():
@@ -152,7 +152,7 @@ def _faults_text(settings: SweepSettings) -> str:
 
 
 def simulated_curve(settings: SweepSettings, routing: str, pattern: str) -> list[SimulatedPoint]:
-    """Returns the stable points of the authors' simulator, for fabrics with available results.
+    """Returns the stable points of the PolarFly authors' simulator; empty for fabrics without such results.
 
     Saturated points are excluded: its lossless network is not comparable to switches that drop packets.
 

@@ -89,7 +89,7 @@ def stable_minimum(measure: Callable[[], Mapping[int, float]]) -> dict[int, floa
 
 
 def _round_ms(fabric: LiveFabric, options: FlowOptions) -> dict[int, float]:
-    """Measures one round of `base_times_ms`."""
+    """Runs one-byte flows over each distance, one at a time; returns hops -> minimum time in ms."""
     distances = fabric.host_distances()
     everyone = np.arange(len(distances))
     pairs = []

@@ -1,4 +1,4 @@
-"""Progress of an experiment that has exclusive use of a fabric, from its events."""
+"""Progress of an experiment on a fabric that it uses alone, as its events report it."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class ExperimentProgress:
 
     @property
     def held(self) -> HeldLately | None:
-        """The longest times for which switches held frames in the last second; None if not observed."""
+        """The longest times for which switches left frames unread in the last second, if observed."""
         event = self._latest()
         return event.held if event else None
 

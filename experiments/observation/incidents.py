@@ -163,7 +163,12 @@ class Incident:
             self.decide(self._heard_s, now_s)
 
     def decide(self, heard_s: float, now_s: float) -> None:
-        """Determines who repaired the fabric, once the controller has had the time to report its plan."""
+        """Determines who repaired the fabric, unless the controller may still report its plan.
+
+        Args:
+            heard_s: time at which all pairs delivered again, on time.monotonic's clock.
+            now_s: current time on the same clock.
+        """
         self._check_for_plan()
         controller, broken = self._fabric.controller, self.state.lost > 0
         idle = controller.stopped or not controller.running
@@ -172,7 +177,7 @@ class Incident:
         by = repaired_by(heard_s, self._acted_s, broken=broken)
         fails = self.state.what.startswith("fail")
         if by == "switches" and fails and not self._fabric.options.local_repair:
-            by = "controller"  # whose report has not come yet
+            by = "controller"  # no switch can reroute alone: the controller's report has not come yet
         self._update(repaired_by=by)
         self._on_progress(self)
 
@@ -195,7 +200,7 @@ class Incident:
 def affected_pairs(
     fabric: LiveFabric, components: Sequence[Component], active_failures: Sequence[Component] = ()
 ) -> list[tuple[Host, Host]]:
-    """Returns up to 16 pairs of hosts that stay connected and whose minimal paths cross given components.
+    """Returns up to 16 pairs of hosts that stay connected and whose minimal paths cross the given components.
 
     Args:
         fabric: the fabric.
@@ -233,14 +238,14 @@ def _spread(pairs: list[tuple[Host, Host]], fabric: LiveFabric) -> list[tuple[Ho
 
 
 class IncidentCourses:
-    """Adds incidents to a timeline: repairs once they are known, and final losses if they differ."""
+    """Adds the course of incidents to a timeline: the repair with its losses, and later changes of these."""
 
     def __init__(self, timeline: Timeline) -> None:
         self._timeline = timeline
         self._reported: tuple[int, str] | None = None  # number of the incident, its losses in words
 
     def tell(self, incident: Incident) -> None:
-        """Adds an event: all pairs of the incident deliver again, or its probes have ended."""
+        """Adds the event that all pairs of an incident deliver again, or that its probes have ended."""
         state = incident.state
         if not state.running:
             self._report_end(state)
@@ -250,7 +255,10 @@ class IncidentCourses:
             losses = _losses(state)
             text = f"none of the {state.pairs} probed pairs lost a packet"
             if state.lost:
-                text = f"all {state.pairs} probed pairs heard again, by the {state.repaired_by}: {losses}"
+                text = (
+                    f"all {state.pairs} probed pairs deliver again, repaired by the {state.repaired_by}: "
+                    f"{losses}"
+                )
             at_s = incident.changed_s + state.repaired_ms / 1e3
             self._timeline.add("repair", text, incident=state.number, monotonic_s=at_s)
             self._reported = state.number, losses if state.lost else ""

@@ -1,4 +1,4 @@
-"""Readings of all links' queues: loads, waiting packets and drops, now and over the last minute."""
+"""Reads the queues of all links: loads, waiting packets and drops, now and over the last minute."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ Counts = npt.NDArray[np.int64]
 
 @dataclass(frozen=True)
 class Reading:
-    """Queues of all places at one time.
+    """State of all queues at one time; their numbers (places) are explained in `LinkReadings`.
 
     Attributes:
         time_s: time on time.monotonic's clock.
@@ -49,8 +49,8 @@ class Reading:
 class LinkReadings:
     """Reader of all queues of a fabric's switches; a context manager.
 
-    Places are the directions of links between routers, in the order of `directed_links`, followed by the
-    ports to hosts, in the order of hosts.
+    Each queue has a number, its place: first the directions of links between routers, in the order of
+    `directed_links`, then the ports to hosts, in the order of hosts.
     """
 
     def __init__(self, fabric: LiveFabric) -> None:
@@ -102,12 +102,12 @@ class LinkReadings:
         return self._history[-1] if self._history else None
 
     def dropped_since_begin(self, reading: Reading) -> Counts:
-        """Returns the packets that each place's queue has dropped since the first reading."""
+        """Returns the packets dropped at each place since the first reading: int64 array, (places,)."""
         dropped: Counts = np.maximum(reading.dropped - self._first.dropped, 0)
         return dropped
 
     def lately(self, place: int) -> list[tuple[float, float, int, int]]:
-        """Returns the last minute of a place: (time in s relative to now, load, waiting packets, drops)."""
+        """Returns a queue's last minute: (time in s relative to now, load, waiting packets, drops)."""
         readings = list(self._history)
         now_s = time.monotonic()
         dropped = [int(one.dropped[place] - self._first.dropped[place]) for one in readings]

@@ -161,12 +161,12 @@ class Observer:
             self._incident.stop()
 
     def lately(self, place: int) -> list[tuple[float, float, int, int]]:
-        """Returns the last minute of a link's direction or a port to a host; see `LinkReadings.lately`."""
+        """Returns the last minute of the queue with number `place`; see `LinkReadings.lately`."""
         return self._readings.lately(place)
 
     @property
     def links(self) -> int:
-        """Number of directions of links; the places of ports to hosts follow."""
+        """Number of link directions; their queues have the first numbers, those of ports to hosts follow."""
         return self._readings.links
 
     def _port_changed(self, switch: int, port: int, up: bool, time_s: float) -> None:
@@ -297,7 +297,7 @@ class Observer:
         self._plans_seen = len(controller.replans)
 
     def _report_routing(self) -> None:
-        """Reports that the routing has new parameters."""
+        """Reports new parameters of the routing, if they have changed."""
         controller = self._fabric.controller
         if self._routing != controller.routing:
             self._routing = controller.routing
@@ -325,7 +325,10 @@ class Observer:
         return background or self._experiment.traffic()
 
     def _watch_held(self, flows: bool) -> None:
-        """Monitors held frames while background traffic flows; experiments have their own monitor."""
+        """Starts the monitor of unread frames when background traffic starts; ends it when the traffic ends.
+
+        Experiments have a monitor of their own.
+        """
         if flows and self._held is None:
             links = self._fabric.options.links
             frame_bytes = default_frame_bytes(links.mtu)
@@ -337,7 +340,7 @@ class Observer:
             self._held = None
 
     def _validity(self, traffic: TrafficStatus | None) -> Validity:
-        """Returns whether the machine handles packets as the fabric promises, as far as is known now."""
+        """Returns whether the machine keeps up with the current traffic, judged by the last second."""
         collective = self._experiment.collective()
         if traffic is None and collective is None:
             return Validity(None, "nothing is being measured")
@@ -359,7 +362,7 @@ def judged_now(held: HeldLately | None, seconds: float, rate_bps: int) -> Validi
     """Returns the judgement of the last second, with a remedy if the machine was too slow.
 
     Args:
-        held: the longest times for which switches held frames in the last second; None without samples.
+        held: the longest times for which switches left frames unread in the last second; None if unknown.
         seconds: time since the traffic started in s.
         rate_bps: rate of the links.
     """
@@ -379,7 +382,7 @@ def judged_now(held: HeldLately | None, seconds: float, rate_bps: int) -> Validi
 
 
 def proof_of(fabric: LiveFabric) -> Proof | None:
-    """Returns the proof of a fabric's plan, as its controller reported it."""
+    """Returns the proof of a fabric's plan; None until its controller has reported it."""
     try:
         proven = fabric.controller.latest(Proven)
     except PolarLabError:  # a restarted controller has not proven its plan yet

@@ -79,7 +79,7 @@ class ProbeArrivals:
         return max(0, lost)
 
     def silent(self, now_s: float) -> bool:
-        """Returns whether no probe of some pair has arrived for three intervals."""
+        """Returns whether there is a pair without arrivals for more than three intervals."""
         return any(self._since_s(arrivals, now_s) > 3 * self._interval_s for arrivals in self.arrived)
 
     def longest_silence_s(self, now_s: float, changed_s: float | None) -> float:
@@ -101,7 +101,7 @@ class ProbeArrivals:
         return longest
 
     def _lateness_s(self) -> list[float]:
-        """Returns the total lateness of all probes up to each one, in s."""
+        """Returns, for each probe, by how much it and all earlier probes were sent late in total, in s."""
         gaps = [after - before for before, after in itertools.pairwise(self.sent_s)]
         late = [max(0.0, gap - self._interval_s) for gap in gaps]
         return [0.0, *itertools.accumulate(late)]
@@ -127,7 +127,7 @@ class ProbeArrivals:
 
 
 class PairProbes(ProbeArrivals):
-    """Senders and receivers of some pairs of hosts, and the arrivals of each pair."""
+    """Sends and receives the probes of some pairs of hosts, and records the arrivals of each pair."""
 
     def __init__(
         self, fabric: LiveFabric, pairs: Sequence[tuple[Host, Host]], run: int, interval_s: float
@@ -163,7 +163,7 @@ class PairProbes(ProbeArrivals):
         self._frames.fill(self._sources, self._destinations, np.zeros(count, int), sequences)
         self._frames.stamp(0, count, time.time_ns())
         for sender, frame in zip(self._senders, self._frames.views, strict=True):
-            with contextlib.suppress(OSError):  # without a carrier: a probe that is lost
+            with contextlib.suppress(OSError):  # no carrier: the probe counts as lost
                 sender.send(frame)
         self._sequence += 1
         self.sent_s.append(now_s)

@@ -1,4 +1,4 @@
-"""States of switches' ports, as the kernel reports them at once: carrier, and whether a port is set up."""
+"""States of switches' ports, which the kernel reports at each change; up means enabled, with carrier."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _UP = UP | RUNNING
 
 
 class PortStates:
-    """States of all ports of a fabric's switches, kept up to date by a thread; a context manager."""
+    """States of all ports of a fabric's switches, updated by a thread of its own; a context manager."""
 
     def __init__(self, network: FabricNetwork, changed: Changed) -> None:
         """Prepares to listen.

@@ -1,4 +1,4 @@
-"""Recording of finished results: the successive states of a fabric, from the tables in their folder."""
+"""Rebuilds the successive states of a fabric from the tables of finished results, to replay them."""
 
 from __future__ import annotations
 
@@ -310,7 +310,7 @@ def _throughput(folder: Path, capacity_bps: float) -> _Throughput | None:
 
 
 def _events(results: Any) -> tuple[list[tuple[float, str]], list[str]]:
-    """Returns events as (time in s, text), and what is not known if their table is missing."""
+    """Returns events as (time in s, text); and, in a second list, what is not known without their table."""
     try:
         return results.events, []
     except ParameterError:
@@ -395,7 +395,15 @@ def failed_at(happened: list[tuple[float, str]], time_s: float) -> tuple[str, ..
 
 
 def directions_down(topology: Topology, failed: tuple[str, ...]) -> tuple[int, ...]:
-    """Returns the directions of the links that failed, alone or with a switch."""
+    """Returns the directions of links that are down, alone or with a switch.
+
+    Args:
+        topology: the graph of routers.
+        failed: names of the components that are down, like `link:s1-s7`.
+
+    Returns:
+        Their indices in `directed_links`, ascending.
+    """
     names = ",".join(name for name in failed if name != CONTROLLER.name and not names_host_link(name))
     if not names:
         return ()

@@ -71,7 +71,7 @@ class PointGroup(ABC, Generic[FabricT, PointT, OutcomeT]):
         """
 
     def load(self, on_event: OnEvent) -> None:  # most have nothing to load
-        """Loads what each process would otherwise load itself.
+        """Loads code, once, before processes are forked that would otherwise each load it.
 
         Args:
             on_event: called with each event.
@@ -117,11 +117,11 @@ Ended = tuple[Group, Any, Any]  # a group, its point, and the outcome
 
 
 class BackEnd(Protocol):
-    """Executor of points."""
+    """Runs points, for example in processes of this machine or on a cluster."""
 
     @property
     def slots(self) -> int:
-        """Limit of points and starting fabrics at the same time."""
+        """Maximum number of running points and starting fabrics, in total."""
 
     def has_room(self, group: Group) -> bool:
         """Returns whether the fabric of a group may come up in addition to others.
@@ -187,11 +187,11 @@ def do_points(groups: Iterable[Group], back_end: BackEnd) -> None:
 
 
 class _Course:
-    """The running points, and the groups whose turn has not come."""
+    """The state of `do_points`: running points, and groups that wait for free slots."""
 
     def __init__(self, groups: Iterable[Group], back_end: BackEnd) -> None:
         self._groups = [*groups]
-        self._waiting = deque(self._groups)  # asked for points only in their turn, while other points run
+        self._waiting = deque(self._groups)  # groups list their points only when it is their turn
         self._under_way: dict[Group, list[Any]] = {}  # of groups that are open, the oldest first
         self._back_end = back_end
         self._began_s, self._done = time.monotonic(), 0
@@ -248,7 +248,7 @@ class _Course:
 def report_if_interrupted(
     folder: Path, asked: int, kept: Callable[[], int], on_event: OnEvent
 ) -> Iterator[None]:
-    """Reports, if the block is interrupted, how many points its folder has and how many are missing.
+    """If the block is interrupted, reports how many points the output folder has and how many are missing.
 
     Args:
         folder: the folder.

@@ -44,7 +44,8 @@ class Estimate:
         done: number of these that the output directory already has.
         missing: number of the others.
         seconds: estimated time until the end in s; None if it is not known.
-        core_seconds: the same on one core; None if it is not known, or for real packets.
+        core_seconds: estimated time if one core did all the work, in s; None if it is not known, or for real
+            packets.
         memory_bytes: estimated memory of the largest fabric.
         free_memory_bytes: available memory.
         basis: basis of the estimated time, in words.
@@ -140,7 +141,7 @@ def _seconds(work: Work) -> float:
 
 
 def _hops(fabric: FabricOptions, traffic: SimulatedTraffic) -> float:
-    """Estimates the hops of all packets of a simulation, from host to host."""
+    """Estimates the total number of hops that all packets of a simulation take, from host to host."""
     pairs = host_pairs_by_distance(fabric.topology)
     hops = sum(distance * count for distance, count in pairs.items()) / max(1, sum(pairs.values()))
     detoured = 1.0 if routing(fabric.routing).shortest else _DETOURED

@@ -30,7 +30,7 @@ class LoadSteps:
         return int(self.max_load / self.precision + 1e-9)
 
     def load(self, place: int) -> float:
-        """Returns a load.
+        """Returns the load with a given number.
 
         Args:
             place: its number, from 1.
@@ -70,9 +70,12 @@ def max_loads_left(loads: LoadSteps, tried: Mapping[float, bool]) -> int:
 
 
 def _open(loads: LoadSteps, tried: Mapping[float, bool]) -> tuple[list[int], int, int]:
-    """Returns the missing loads on the way up, the highest stable and the lowest saturated load.
+    """Returns the state of a search; all loads are given as multiples of the precision.
 
-    Loads are multiples of the precision. The last two are equal if all loads are stable.
+    Returns:
+        The steps upward that have not been tried, the highest stable load below saturation (0 if there is
+        none), and the lowest saturated load. While no load is known to be saturated, the last two are 0 or,
+        without steps, the last one is one above the highest load.
     """
     known = {round(load / loads.precision): carried for load, carried in tried.items()}
     upward = sorted({*range(loads.steps, loads.count, loads.steps), loads.count}) if loads.steps else []

@@ -35,24 +35,24 @@ def usable_cores() -> int:
 
 
 class _Ready(NamedTuple):
-    """A fabric has come up."""
+    """Message of a group's first process: the fabric is up."""
 
 
 class _Answer(NamedTuple):
-    """The end of a point: its outcome, or how its process died."""
+    """Message of a group's first process: a point has ended, with its outcome or a worker's death."""
 
     point: Any
     answer: Any
 
 
 class _Failed(NamedTuple):
-    """An error in a process."""
+    """Message of a process: an error, which its parent raises."""
 
     error: Exception
 
 
 class _Died(NamedTuple):
-    """The end of a process in the middle of a point."""
+    """Instead of an outcome: the worker died while it ran the point."""
 
     exit_code: int | None
 
@@ -165,7 +165,7 @@ class Processes:
                 yield group, message.point, message.answer
 
     def _process(self, crew: _Crew, message: Event | _Ready) -> None:
-        """Processes a crew's message about its fabric."""
+        """Processes a message of a group's first process about its fabric."""
         if isinstance(message, Event):
             crew.events.append(message)
             return

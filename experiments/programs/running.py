@@ -37,7 +37,7 @@ class ProgramPlan:
     folder_of: Callable[[int], Path] = lambda _seed: Path()
 
     def kept_in(self, seed: int) -> Path | None:
-        """Returns the results folder of the run with a seed; None if it has none of its own."""
+        """Returns the results folder of the run with this seed; None if runs have no folders."""
         return None if self is NO_PROGRAMS else self.folder_of(seed)
 
 
@@ -222,7 +222,7 @@ def _remedy(command: str, error: str) -> str:
 
 
 def last_line(path: Path) -> str:
-    """Returns the last line of an output file after a colon; an empty text if there is none."""
+    """Returns a colon and the last line of an output file; an empty text if there is none."""
     try:
         # The folder's owner may have replaced the file by a FIFO or a link.
         lines = read_bytes(path, TABLE_BYTES)[-4096:].decode(errors="replace").splitlines()

@@ -147,7 +147,7 @@ class AdaptiveGroup:
 
     @property
     def ports(self) -> tuple[tuple[int, ...], ...]:
-        """The ports of each candidate."""
+        """The ports on which packets of each candidate leave."""
         return self.group.ports
 
     @property
@@ -183,12 +183,12 @@ class AdaptiveGroup:
         return True
 
     def changed_group(self) -> Group:
-        """Returns the group with its buckets as they point now."""
+        """Returns the group with the candidates at which its buckets now point."""
         candidates = self.group.candidates
         return replace(self.group, buckets=tuple(candidates[index] for index in self.pointing))
 
     def take_group(self, group: Group) -> None:
-        """Switches to the same group with other candidates; buckets of removed candidates become minimal.
+        """Adopts the candidates of this group in another plan; buckets of removed candidates become minimal.
 
         Args:
             group: the group as in another plan.
@@ -325,7 +325,7 @@ class SwitchAdapter:
 
     @property
     def groups(self) -> Sequence[AdaptiveGroup]:
-        """The adaptive groups as their buckets point now."""
+        """The adaptive groups in their current state."""
         return self._groups
 
     def use_law(self, law: Law, control: Control) -> None:
@@ -358,7 +358,7 @@ class SwitchAdapter:
                 self._groups.append(adaptive)
 
     def present(self, group: Group) -> Group:
-        """Returns a group with its buckets as they point now.
+        """Returns a group with its current buckets, as it must be installed on the switch.
 
         Args:
             group: a group of the plan; one that is not adaptive is returned as it is.

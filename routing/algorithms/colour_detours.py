@@ -1,4 +1,4 @@
-"""Detours via another group of a dragonfly with four colours, in the order of its links.
+"""Detours via another group of a dragonfly with four colours; their links ascend in the order of four-color.
 
 A detour consists of a local hop to a gateway of colour c (none if the source is a gateway); a global link of
 that colour to the intermediate router; always a local hop to a gateway of a higher colour; its global link;
@@ -29,8 +29,8 @@ import numpy.typing as npt
 from routing.path_sets.coloured import ColouredDragonfly
 from routing.path_sets.hierarchical import entry_routers
 
-# (source's colour, destination's colour) -> weights of the intermediate routers: by colour for those behind
-# gateways, and for those behind the source's own links.
+# (source's colour, destination's colour) -> five weights of intermediate routers: one for each colour of the
+# routers reached through a gateway, then one for those at the ends of the source's own global links.
 FIRST_HALF: Mapping[tuple[int, int], tuple[int, int, int, int, int]] = {
     (0, 0): (0, 1, 0, 0, 1),
     (0, 1): (0, 0, 0, 0, 1),
@@ -49,8 +49,9 @@ FIRST_HALF: Mapping[tuple[int, int], tuple[int, int, int, int, int]] = {
     (3, 2): (1, 0, 0, 0, 0),
     (3, 3): (1, 0, 0, 0, 0),
 }
-# (intermediate router's colour, destination's colour, whether the destination has a link to its group) ->
-# weights of the gateways: by colour, and for those whose link leads to the destination itself.
+# (intermediate router's colour, destination's colour, whether the destination has a link to the intermediate
+# router's group) -> five weights of gateways: one for each colour, then one for gateways whose global link
+# ends at the destination itself.
 SECOND_HALF: Mapping[tuple[int, int, bool], tuple[int, int, int, int, int]] = {
     (0, 0, False): (0, 0, 1, 0, 0),
     (0, 1, False): (0, 1, 0, 2, 0),
@@ -69,8 +70,9 @@ SECOND_HALF: Mapping[tuple[int, int, bool], tuple[int, int, int, int, int]] = {
     (2, 2, False): (0, 0, 0, 1, 0),
     (2, 3, True): (0, 0, 0, 0, 1),
 }
-_NEAREST = 4  # the index of the last weight
-# With more groups than this, destinations in one of several parts of the groups share their detours.
+_NEAREST = 4  # the index of the last of these five weights
+# A dragonfly with more groups is divided into _PARTS parts; destinations of one colour in one part share
+# their detours.
 _MAX_GROUPS = 16
 _PARTS = 8
 _LARGEST_WEIGHT = 255
@@ -81,12 +83,12 @@ Gateways = tuple[tuple[int, int], ...]
 
 
 class Span(NamedTuple):
-    """Destinations of one colour in one part of the groups, or a single destination.
+    """A set of destinations with the same detours: one router, or all of one colour in some of the groups.
 
     Attributes:
-        part: number of the part, or of the group.
-        colour: the colour.
-        destination: the only destination, or -1.
+        part: for one router, the number of its group; otherwise, the number of the set of groups.
+        colour: the colour of the destinations.
+        destination: the router, or -1 if there are several.
     """
 
     part: int
@@ -96,7 +98,7 @@ class Span(NamedTuple):
 
 @dataclass(frozen=True)
 class ColourDetours:
-    """The intermediate routers of all routers, and the gateways that packets take from there.
+    """The intermediate routers that sources may choose, and the gateways to which those send packets.
 
     Attributes:
         coloured: a dragonfly with four colours.
@@ -133,7 +135,8 @@ class ColourDetours:
             span: destinations, in groups other than the source's.
 
         Returns:
-            Routers of third groups, ascending, with a positive weight; all possible routers if none has one.
+            Routers of third groups with a positive weight, ascending; all eligible routers if none has a
+            positive weight.
         """
         of = self.coloured
         entries = self._entries_of(router)
@@ -193,7 +196,7 @@ class ColourDetours:
         return float(self._onward_of[key][destinations].mean())
 
     def _gateways(self, group: int, colour: int) -> Iterator[Gateways]:
-        """Yields the gateways for packets at routers of a colour in a group, for each destination."""
+        """Yields, for each destination, the gateways for packets at routers of one colour in one group."""
         of = self.coloured
         shared: dict[tuple[int, int], Gateways] = {}
         linked = (of.straight[of.dragonfly.group_of == group] == 1).any(axis=0)
@@ -212,7 +215,7 @@ class ColourDetours:
                 yield shared[of_pair]
 
     def _weighted(self, colour: int, destination: int, gateways: npt.NDArray[np.int64]) -> Gateways:
-        """Returns gateways of a group, with weights for packets at routers of a colour."""
+        """Returns (gateway, weight) for the gateways that have a positive weight at routers of a colour."""
         of = self.coloured
         nearest = of.straight[gateways, destination] == 1
         if not len(gateways):
@@ -225,12 +228,12 @@ class ColourDetours:
 
     @cached_property
     def _gateways_of(self) -> dict[tuple[int, int], list[Gateways]]:
-        """The gateways by group and colour of the intermediate router."""
+        """Cache of `gateways`: its results by (group, colour) of the intermediate router."""
         return {}
 
     @cached_property
     def _onward_of(self) -> dict[tuple[int, int], npt.NDArray[np.float64]]:
-        """The mean hops to each destination, by group and colour of the intermediate router."""
+        """Cache: the mean hops to each destination, by (group, colour) of the intermediate router."""
         return {}
 
     @cached_property
@@ -239,13 +242,16 @@ class ColourDetours:
 
     @cached_property
     def _reaches(self) -> npt.NDArray[np.bool_]:
-        """Whether a gateway above [intermediate router's colour] leads to destinations of [colour]."""
+        """Whether gateways of a colour above c lead to destinations of colour d: bool array, [c, d]."""
         second = self.coloured.rule.second[0]
         higher = np.triu(np.ones(second.shape, bool), 1)
         return np.asarray((higher[:, :, None] & second[None, :, :]).any(axis=1))
 
     def _entries_of(self, router: int) -> npt.NDArray[np.int64]:
-        """Returns the routers that a router's tagged packets reach only through a gateway or its own link."""
+        """Returns the routers of other groups at which a source's tagged packets enter these groups.
+
+        Packets enter over a global link of the source or, after one local hop, of a gateway.
+        """
         of = self.coloured
         entries = self._entries[int(of.dragonfly.group_of[router])]
         straight = of.straight[router, entries]
@@ -254,7 +260,7 @@ class ColourDetours:
         return np.asarray(entries[(straight == 1) | by_gateway])
 
     def _leads_to(self, entries: npt.NDArray[np.int64], destination: int) -> npt.NDArray[np.bool_]:
-        """Returns whether the groups of routers have a link of a higher colour to a destination."""
+        """Returns whether the group of each of `entries` has a link to a destination of a higher colour."""
         of = self.coloured
         linked = np.zeros(of.dragonfly.trunking.groups, bool)
         linked[of.dragonfly.group_of[of.dragonfly.neighbours(destination)]] = True
@@ -262,7 +268,7 @@ class ColourDetours:
         return np.asarray(linked[of.dragonfly.group_of[entries]] & higher)
 
     def _classes(self, router: int, intermediates: npt.NDArray[np.int64]) -> list[int]:
-        """Returns the indices of intermediate routers' weights in `FIRST_HALF`."""
+        """Returns, for each intermediate router, the index of its weight in the entries of `FIRST_HALF`."""
         of = self.coloured
         own = of.straight[router, intermediates] == 1
         chosen: list[int] = np.where(own, _NEAREST, of.colour[intermediates]).tolist()
@@ -270,7 +276,7 @@ class ColourDetours:
 
 
 def weighted(classes: Sequence[int], weights: Sequence[int]) -> list[int]:
-    """Returns the indices of the items whose class has a positive weight; all indices if there are none.
+    """Returns the indices of the items whose class has a positive weight; all indices if no class has one.
 
     Args:
         classes: the class of each item.
@@ -280,14 +286,14 @@ def weighted(classes: Sequence[int], weights: Sequence[int]) -> list[int]:
 
 
 def shares(classes: Sequence[int], weights: Sequence[int]) -> list[int]:
-    """Returns integer weights of items such that each class has traffic in proportion to its weight.
+    """Returns integer weights of items such that the traffic of each class is proportional to its weight.
 
     Args:
         classes: the class of each item.
         weights: the weight of each class; if all weights that occur are 0, items get equal weights.
 
     Returns:
-        Numbers from 1 to 255, exact if possible.
+        A weight from 1 to 255 for each item; the proportions are exact if possible.
     """
     if not any(weights[one] for one in classes):
         return [1] * len(classes)

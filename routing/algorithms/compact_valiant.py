@@ -39,7 +39,7 @@ def _group(number: int, _minimal: CandidatePath, detours: Sequence[CandidatePath
 
 
 def _one_per_first_hop(bundles: NearDetours) -> NearDetours:
-    """Returns one detour per first hop, with a different intermediate for each in turn."""
+    """Selects one detour for each first hop: from bundle i, the one at index i modulo the bundle's length."""
     return [(bundle[index % len(bundle)],) for index, bundle in enumerate(bundles)]
 
 

@@ -37,8 +37,8 @@ class CandidatePath:
     """A path that a choice group may take.
 
     Attributes:
-        bucket: the bucket that takes it.
-        ports: the single port on which its packets leave while it is up.
+        bucket: the bucket that sends packets on this path.
+        ports: the one port on which these packets leave while that port is up.
     """
 
     bucket: Bucket
@@ -117,7 +117,7 @@ def _source_table(
 
 
 def _choices(view: RouterView) -> tuple[int, ...]:
-    """Returns the far or near choice group of the first minimal port toward each router."""
+    """Returns, for each router, the number of the choice group for packets to it; 0 for the router itself."""
     adjacent = {neighbour for neighbour, _ in view.neighbour_ports()}
     return tuple(
         group_number(GroupRole.CHOICE_NEAR if other in adjacent else GroupRole.CHOICE_FAR, port)

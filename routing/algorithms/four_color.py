@@ -98,17 +98,17 @@ class _Adaptive:
     distances: npt.NDArray[np.int16]
 
     def kind(self, view: RouterView, destination: int) -> Hashable:
-        """Returns the span of the destination, or None within the source's group."""
+        """Returns the destination's `Span`; None if it is in the source's group."""
         return None if _within_group(self.detours, view, destination) else self.detours.span(destination)
 
     def intermediates(self, view: RouterView, destinations: list[int]) -> list[int]:
-        """Returns the intermediate routers; none within the source's group."""
+        """Returns the intermediate routers; an empty list for destinations in the source's group."""
         if _within_group(self.detours, view, destinations[0]):
             return []
         return self.detours.intermediates(view.router, self.detours.span(destinations[0]))
 
     def onward_hops(self, intermediates: list[int], destinations: list[int]) -> Sequence[float]:
-        """Returns the mean hops over the gateways of the second half."""
+        """Returns the mean hops from each intermediate router over its gateways to the destinations."""
         return [self.detours.onward_hops(one, destinations) for one in intermediates]
 
 
@@ -119,7 +119,8 @@ def _within_group(detours: ColourDetours, view: RouterView, destination: int) ->
 
 def _source_table(detours: ColourDetours, most: int, view: RouterView, reroute: FastReroute) -> SourceTable:
     bucket = cache(partial(_detour_bucket, cache(partial(detour_bucket, reroute))))
-    choices = list(reroute.untagged.group_toward)  # minimal within the group and without a detour
+    # Minimal groups, which stay for destinations within the source's group, or without a detour.
+    choices = list(reroute.untagged.group_toward)
     number_of: dict[Span, int] = {}
     numbers: dict[tuple[tuple[int, int], ...], int] = {}  # by (intermediate router, weight) of all buckets
     for destination in view.others():

@@ -58,18 +58,18 @@ class Routing:
 
     @property
     def oblivious(self) -> bool:
-        """Whether its choices are independent of the traffic, so that theory can predict accepted load."""
+        """Whether path choices are independent of the traffic, so that theory can predict accepted load."""
         return self.law_maker is None
 
     @property
     def module(self) -> str:
-        """The name of the module that builds its plans."""
+        """The name of the Python module that builds the routing's plans."""
         maker = self.plan_maker
         return (maker.func if isinstance(maker, partial) else maker).__module__
 
     @cached_property
     def parameters(self) -> tuple[Parameter, ...]:
-        """All parameters: of its law, its plan, and the control that all adaptive routings share."""
+        """All parameters: of the control law, of the plan, and those that all adaptive routings share."""
         control = () if self.oblivious else CONTROL_PARAMETERS
         return (*self.law_parameters, *self.plan_parameters, *control)
 
@@ -103,12 +103,12 @@ class Routing:
         return self.law_maker(datapath_id, **self._values(self.law_parameters))
 
     def control(self) -> Control:
-        """Returns the control settings of its adaptive groups; only for routings that are not oblivious."""
+        """Returns the settings for the control of adaptive groups; only if the routing is not oblivious."""
         values: dict[str, Any] = self._values(CONTROL_PARAMETERS)
         return Control(**values)
 
     def packet_values(self) -> dict[str, Value]:
-        """Returns key -> value of the given parameters that also apply to per-packet decisions."""
+        """Returns the non-default parameters, by key, that also apply to per-packet decisions."""
         shared = self.packet_law.shared if self.packet_law else ()
         return {key: value for key, value in self.given.items() if key in shared}
 

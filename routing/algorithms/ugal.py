@@ -144,7 +144,7 @@ class Detours(Protocol):
         """int16 array, N x N: hops of the minimal paths."""
 
     def kind(self, view: RouterView, destination: int) -> Hashable:
-        """Returns a key that all destinations of a group share, in addition to distance and ports.
+        """Returns a key; two destinations share a group only if their keys, distances and ports are equal.
 
         Args:
             view: the source's ports and matches.
@@ -181,11 +181,14 @@ class _ByPaths:
     choice: Intermediates
 
     def kind(self, _view: RouterView, _destination: int) -> Hashable:
-        """Returns None: distance and ports are sufficient."""
+        """Returns None for all destinations: only their distances and ports divide them into groups."""
         return None
 
     def intermediates(self, view: RouterView, destinations: list[int]) -> list[int]:
-        """Returns the intermediate routers behind other ports whose paths do not lead back."""
+        """Returns intermediate routers behind ports not used by minimal paths to the given destinations.
+
+        None of them has a minimal path to a destination that leads back through the source.
+        """
         away, onward = self.distances[view.router], self.distances[:, destinations]
         # Exclude routers with a shortest path to a destination through the source: the detour could return.
         fit = (away[:, None] + away[destinations][None, :] != onward).all(axis=1)
@@ -196,12 +199,12 @@ class _ByPaths:
         return eligible
 
     def onward_hops(self, intermediates: list[int], destinations: list[int]) -> Sequence[float]:
-        """Returns the mean hops of the minimal paths."""
+        """Returns the mean hops of the minimal paths from each intermediate router to the destinations."""
         return _means(self.distances[np.ix_(intermediates, destinations)])
 
 
 def _means(hops: npt.NDArray[np.int16]) -> Sequence[float]:
-    """Returns the mean of each row; it does not depend on the number of rows.
+    """Returns the mean of each row, rounded in the same way however many rows there are.
 
     Args:
         hops: int16 array, intermediates x destinations.
@@ -212,7 +215,7 @@ def _means(hops: npt.NDArray[np.int16]) -> Sequence[float]:
 
 @dataclass(frozen=True)
 class _Design:
-    """What all switches share: the detours, the group sizes, and one object per distinct number of hops."""
+    """Data shared by all switches: detours, group sizes, and one object for each distinct number of hops."""
 
     detours: Detours
     intermediates: int
@@ -220,7 +223,7 @@ class _Design:
     hops: dict[float, float] = field(default_factory=dict)
 
     def shared(self, hops: Iterable[float]) -> Iterator[float]:
-        """Yields numbers, with one object for equal ones: of tens of millions, few are distinct."""
+        """Yields the given hops, equal ones as the same object: tens of millions occur, few are distinct."""
         return (self.hops.setdefault(one, one) for one in hops)
 
 

@@ -132,7 +132,7 @@ class UgalPfLaw:
         crowded: occupancy of a minimal port about to lose packets, at which many buckets move at once.
         margin: by how much a detour's port must be less occupied than the port that it relieves.
         fast_rise: excess of the occupancy over its running mean above which many buckets move at once.
-        detour_step: share of the buckets of a port that move at once.
+        detour_step: share of a path's buckets that move at once.
     """
 
     high: float
@@ -167,7 +167,7 @@ class UgalPfLaw:
         return Change.NONE
 
     def _relieve(self, group: AdaptiveGroup, ports: PortOccupancies, most: int) -> Change:
-        """Moves buckets from the minimal path to the detours with the least occupied ports."""
+        """Moves at most `most` buckets from the minimal path to the detours with the least occupied ports."""
         limit = ports.mean(group.ports[0]) - self.margin
         counts = group.counts()
         moved = 0
@@ -180,9 +180,10 @@ class UgalPfLaw:
         return Change.DETOURED if moved else Change.NONE
 
     def _return_crowded(self, group: AdaptiveGroup, ports: PortOccupancies) -> bool:
-        """Returns buckets of a crowded detour to the minimal path, even if that is crowded, too.
+        """Moves buckets of the most occupied detour to the minimal path if its port is over `high`.
 
-        If both are full, the detour only loads more links.
+        Returns whether buckets moved. They also move if the minimal path is crowded, because a crowded detour
+        then only loads more links.
         """
         crowded = _most_occupied(group, ports)
         if ports.mean(group.ports[crowded]) <= self.high:
@@ -210,7 +211,7 @@ def make_ugal_pf_law(
         margin: minimum excess of the minimal port's occupancy over a detour's, as a share of the threshold.
         crowded: occupancy at which many buckets move at once, as a share of the room above the threshold.
         fast_rise: excess of an occupancy over its running mean above which many buckets move at once.
-        detour_step: share of the buckets of a port that move at once, over 0 and at most 1.
+        detour_step: share of a path's buckets that move at once, over 0 and at most 1.
     """
     return UgalPfLaw(
         high=threshold,
@@ -229,7 +230,7 @@ def _return_buckets(group: AdaptiveGroup, ports: PortOccupancies) -> None:
 
 
 def _most_occupied(group: AdaptiveGroup, ports: PortOccupancies) -> int:
-    """Returns the index of the detour in use with the most occupied port."""
+    """Returns the candidate with the most occupied port, by index, among the detours that have buckets."""
     return max(set(group.pointing) - {0}, key=lambda index: ports.mean(group.ports[index]))
 
 

@@ -46,7 +46,7 @@ def balanced_paths(topology: Topology, hosts: int) -> Numbers:
 
 
 def _paths(tree: Numbers, heads: Numbers, sources: Numbers) -> Numbers:
-    """Returns the links of the paths from given routers to the root of a tree.
+    """Returns the directed links of the paths from given routers to the root of a tree, padded with _END.
 
     Args:
         tree: int64 array, N: the link on which each router sends; _END for the root.
@@ -119,7 +119,7 @@ class _Trees:
         return rings
 
     def _tree(self, rings: list[_Ring]) -> Numbers:
-        """Returns one tree, and adds to the weights of its links."""
+        """Returns one tree, and increases the weight of each of its links by the packets that it carries."""
         tree = np.full(self._topology.routers, _END, np.int64)
         costs = np.zeros(self._topology.routers, np.int64)
         for ring in rings:

@@ -28,7 +28,7 @@ def ranks_ascend(finder: MoveFinder, channels: Channels, ranks: Numbers) -> bool
 
 
 class _Check:
-    """The highest ranks with which packets enter states."""
+    """The check of a certificate: the highest rank of the channels on which packets enter each state."""
 
     def __init__(self, finder: MoveFinder, channels: Channels, ranks: Numbers) -> None:
         self._finder = finder
@@ -52,11 +52,11 @@ class _Check:
         return True
 
     def _leaving_ranks(self, moves: Moves, level: int) -> np.ndarray:
-        """Returns the ranks of the channels on which packets leave."""
+        """Returns the rank of each move's channel; the last hop used virtual channel `level` (0: no hop)."""
         return self._ranks[moves.links * self._virtual + min(level + 1, self._virtual) - 1]
 
     def _arrive(self, moves: Moves, here: Mask, level: int) -> None:
-        """Raises the highest ranks in the states that packets enter next."""
+        """Records packets as arrived in their next states; states whose highest rank grows become pending."""
         leaving, onward = self._leaving_ranks(moves, level), min(level + 1, self._virtual)
         for index in np.flatnonzero(here.any(axis=1)).tolist():
             key = int(moves.targets[index]), onward

@@ -84,7 +84,7 @@ class _Search:
         return [first, *reversed(self._trail(met, 0, first)), *self._trail(met, 1, first)[1:]]
 
     def _expand(self, ring: Numbers, side: int, first: int) -> Numbers:
-        """Returns the channels one dependency further that are new, or are the first channel."""
+        """Returns the channels one dependency beyond `ring` that are new to the search or close the cycle."""
         after = self._directions[side]
         reached, parents = after.of(ring), np.repeat(ring, after.counts(ring))
         new = self._left[reached] & ((self._stamps[side, reached] != first) | (reached == first))
@@ -94,7 +94,7 @@ class _Search:
         return reached
 
     def _trail(self, channel: int, side: int, first: int) -> list[int]:
-        """Returns the channels from one back to the first of a search, without the first."""
+        """Returns the channels on the search's path back from `channel` to `first`, which is left out."""
         trail: list[int] = []
         while channel != first or not trail:
             trail.append(channel)
@@ -129,7 +129,7 @@ def _packet(graph: DependencyGraph, held: int, wanted: int) -> tuple[Host, Host]
 
 
 def _arrivals_by(graph: DependencyGraph, link: int, level: int) -> Iterator[tuple[int, np.ndarray]]:
-    """Yields the states that packets enter over a link, with their destinations."""
+    """Yields (number of a state, bool array of destinations) for packets that enter the state over a link."""
     for (number, at), rows in graph.arrivals.items():
         if at == level and link in rows:
             yield number, unpack(rows[link][None, :], len(graph.finder.hosts))[0]
@@ -166,6 +166,6 @@ def _source(graph: DependencyGraph, last: tuple[int, int, int], destination: int
 
 
 def _leads(moves: Moves, link: int, number: int, destination: int) -> bool:
-    """Returns whether packets to a destination may leave over a link and enter a state."""
+    """Returns whether one of the moves takes packets to a destination over `link` into state `number`."""
     here = (moves.links == link) & (moves.targets == number)
     return bool(moves.possible[here, destination].any())

@@ -1,4 +1,4 @@
-"""Channel dependency graphs: which channels packets hold while they wait for which others.
+"""Channel dependency graphs: pairs of a channel that packets hold and the channel that they wait for.
 
 If a packet that has arrived on one channel may leave on another, the first depends on the second. The graph
 is derived from the plan's own rules: packets from all sources to all destinations are followed at once,
@@ -92,7 +92,7 @@ class _Traversal:
         self._found: list[Numbers] = []
 
     def graph(self) -> DependencyGraph:
-        """Returns the graph after the walk."""
+        """Follows all packets to their destinations, and returns the graph of the dependencies found."""
         pending = self._first_arrivals()
         while pending:
             pending = self._round(pending)
@@ -101,14 +101,14 @@ class _Traversal:
         return DependencyGraph(self._channels, tails, heads, self._finder, self._arrivals)
 
     def _first_arrivals(self) -> Arrivals:
-        """Returns the packets that have just taken their first link."""
+        """Returns the arrivals of all packets after their first link."""
         pending: Arrivals = {}
         for _, moves, destinations in sent_packets(self._finder):
             _send(moves, pack(destinations[None, :])[0], 1, pending)
         return pending
 
     def _round(self, pending: Arrivals) -> Arrivals:
-        """Moves packets by one link; returns those that are new to the state that they enter."""
+        """Moves packets that are new in their states by one link; returns their arrivals after it."""
         onward: Arrivals = {}
         for (number, level), rows in pending.items():
             fresh = dict(_unseen(self._arrivals.setdefault((number, level), {}), rows))
@@ -122,7 +122,7 @@ class _Traversal:
         return onward
 
     def _add(self, links: Numbers, destinations: Packed, moves: Moves, level: int) -> None:
-        """Adds the dependencies of packets that have arrived over some links."""
+        """Adds dependencies from the links on which packets have arrived to those on which they may leave."""
         before, after = np.nonzero((destinations[:, None, :] & moves.packed[None, :, :]).any(axis=2))
         virtual, count = self._channels.virtual, len(self._channels)
         tails = links[before] * virtual + level - 1
@@ -134,7 +134,7 @@ class _Traversal:
 
 
 def _unseen(seen: dict[int, Packed], rows: Mapping[int, Packed]) -> Iterator[tuple[int, Packed]]:
-    """Yields the destinations of each link that were not seen before, and marks them as seen."""
+    """Yields (link, destinations not seen before on that link), and marks these as seen."""
     for link, row in rows.items():
         before = seen.get(link)
         if before is None:

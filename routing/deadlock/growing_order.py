@@ -18,7 +18,7 @@ Dependencies = frozenset[tuple[int, int]]  # (channel on which packets arrive, c
 
 
 class GrowingOrder:
-    """Acyclic dependencies, and an order of the channels in which all of them ascend."""
+    """Acyclic dependencies, and an order of channels in which each dependency leads to a later channel."""
 
     def __init__(self, graph: DependencyGraph, ranks: Numbers) -> None:
         """Starts with the dependencies of a graph.
@@ -81,7 +81,7 @@ class GrowingOrder:
         self._before[head].remove(tail)
 
     def _move(self, tail: int, head: int) -> bool:
-        """Moves a channel behind one that it precedes; returns False if a cycle prevents that."""
+        """Reorders channels such that `head` comes after `tail`; returns False if a cycle prevents this."""
         low, high = self._places[head], self._places[tail]
         behind = self._reached(head, self._after, low, high)
         if tail in behind:  # this closes a cycle; the search has stopped early
@@ -93,7 +93,10 @@ class GrowingOrder:
         return True
 
     def _reached(self, first: int, neighbours: Sequence[set[int]], low: int, high: int) -> set[int]:
-        """Returns the channels that dependencies reach from one channel, within a range of the order."""
+        """Returns channels reached from `first` over `neighbours`, at places `low` to `high` of the order.
+
+        The search stops early at a channel at one end of this range.
+        """
         places = self._places
         reached, pending = {first}, [first]
         while pending:

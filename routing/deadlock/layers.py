@@ -18,7 +18,7 @@ from routing.deadlock.moves import MoveFinder
 from topology.errors import UsageError
 
 _END = -1
-_LARGEST = 2**62  # of the numbers that encode paths
+_LARGEST = 2**62  # upper limit of the numbers that encode paths
 
 
 def count_layers(finder: MoveFinder, channels: Channels, routing: str) -> int:
@@ -131,7 +131,8 @@ class _Paths:
 class _Layer:
     """One layer, from which paths are removed until it is acyclic.
 
-    It is searched depth first. A dependency that leads back to a channel on the current path closes a cycle.
+    Its dependencies are searched depth first. One that leads back to a channel on the current trail closes a
+    cycle.
     """
 
     def __init__(
@@ -163,7 +164,7 @@ class _Layer:
         return self._moved
 
     def _search(self, first: int) -> None:
-        """Searches everything that is reachable from a channel."""
+        """Searches all channels that are reachable from `first`, and breaks the cycles found."""
         # Local names are faster, and tens of millions of dependencies are followed.
         heads, starts, weights = self._heads, self._starts, self._weights
         upcoming, place, trail = self._next, self._place, self._trail
@@ -191,7 +192,10 @@ class _Layer:
                 channel = head
 
     def _break(self, closing: int, head: int) -> None:
-        """Removes the paths of the rarest dependency of a cycle, and shortens the trail before it."""
+        """Removes the paths that have the rarest dependency of a cycle.
+
+        The trail is cut before its first dependency that is left without paths.
+        """
         cycle = [*self._trail[self._place[head] :], closing]
         rarest = min(cycle, key=self._weights.__getitem__)
         kept = len(self._trail)

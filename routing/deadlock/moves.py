@@ -68,7 +68,7 @@ def unpack(packed: Packed, count: int) -> Mask:
 
 
 class MoveFinder:
-    """Moves of packets to some hosts, without a failure or under one failure.
+    """Finds the moves of packets to some hosts, without a failure or under one failure.
 
     Attributes:
         space: the states of a plan.
@@ -137,7 +137,11 @@ class MoveFinder:
         return Moves(moves[0], moves[1], pack(by_class[:, classes]), len(classes))
 
     def _by_groups(self, state: State) -> tuple[Numbers, Numbers]:
-        """Returns (classes, next states) of packets that only groups decide about, if no failure matters."""
+        """Returns moves of packets whose next state only groups determine.
+
+        The result is two arrays with one entry for each move: the class of destinations, and the next state.
+        They are empty if the router has failed ports or parallel links; `_find` then runs the rules instead.
+        """
         router, neighbours = state.router, self.space.topology.neighbours(state.router)
         parallel = (neighbours[1:] == neighbours[:-1]).any()  # the next state does not identify the link
         if parallel or self.failure.failed_ports(router):

@@ -108,7 +108,7 @@ def prove_deadlock_freedom(
 
 
 class _Work:
-    """The moves of one plan's packets under several failures, each on its own."""
+    """The moves of one plan's packets without failures, and under each failure separately."""
 
     def __init__(self, plan: RoutePlan, failures: Iterable[Failure]) -> None:
         self._topology = plan.topology
@@ -121,7 +121,7 @@ class _Work:
         return MoveFinder(self._space, first_hosts(self._space), NO_FAILURE)
 
     def worst(self, channels: Channels) -> tuple[DependencyGraph, list[str]]:
-        """Returns the graph with the most channels in cycles, and the failures with cycles."""
+        """Returns the graph with the most channels in cycles, and the names of all failures with cycles."""
         worst, most, cyclic = None, -1, []
         for finder in self.finders:
             graph = dependency_graph(finder, channels)
@@ -134,14 +134,14 @@ class _Work:
         return worst, cyclic
 
     def channels_by_hop(self, known: int, *, sound: bool) -> int | None:
-        """Returns the smallest number of virtual channels by hop that is acyclic under all failures.
+        """Returns the smallest number of virtual channels with an acyclic graph under all failures.
 
         Any larger number is acyclic, too: merging two of n + 1 channels of a link into one of n keeps every
         cycle a cycle.
 
         Args:
             known: a number that was already tried.
-            sound: whether that number is acyclic under all failures.
+            sound: whether the graph with that number is acyclic under all failures.
         """
         for virtual in range(1, MAX_VIRTUAL_CHANNELS + 1):
             if virtual == known:
@@ -155,10 +155,10 @@ class _Work:
         return bool(len(channels_in_cycles(dependency_graph(finder, Channels(self._topology, virtual)))))
 
 
-# For one link and one destination: whether packets may leave over it (a byte), and whether they have arrived
-# over it (a bit).
+# Memory per link and destination: a byte for whether packets may leave over the link, and a bit for whether
+# they have arrived over it.
 _PLACE_BYTES = 1 + 1 / 8
-# Per state in addition to its moves; measured on ER_31 and on a dragonfly of 1,896 routers.
+# Memory per state, in addition to its moves; measured on ER_31 and on a dragonfly of 1,896 routers.
 _STATE_BYTES = 4000
 
 

@@ -5,10 +5,10 @@ and at most one local hop. The colours of routers (`routing.path_sets.colours`) 
 that the links can be ordered with every packet ascending in the order; then no packets wait for each other in
 a cycle.
 
-- two-color: to a group with a higher number, the gateway has the destination's colour; to one with a lower
-  number, the source is the gateway, or the gateway has the other colour. So links between routers of the same
-  colour, which follow the upward global links, are never taken toward downward ones: a chain of waiting
-  packets goes down, then up, and group numbers fall, then rise.
+- two-color: toward a group with a higher number (upward), the gateway has the destination's colour. Toward a
+  group with a lower number (downward), the source is the gateway, or the gateway has the other colour. So
+  local links between routers of the same colour follow upward global links, but never lead to downward ones:
+  along a chain of waiting packets, group numbers first fall, then rise.
 - four-color: the order is by colours. A local link from colour x to y is below the global links of colour y
   if it is a packet's first local hop, and above those of colour x if it is the second; global links ascend by
   colour. For x < y it may be both. Of all divisions of the other links between first and second, `FIRST` has
@@ -76,7 +76,8 @@ def _four_color_rule() -> ColourRule:
     return ColourRule(first=np.stack([first, first]), second=np.stack([second, second]))
 
 
-# Links that do not lead to a higher colour but to a gateway; all other such links lead to destinations.
+# (router's colour, gateway's colour) of the first local hops that do not lead to a higher colour; all other
+# local links that do not lead to a higher colour are second hops, to destinations.
 FIRST = ((1, 0), (2, 1), (2, 2), (3, 0), (3, 3))
 TWO_COLOR_RULE = _two_color_rule()
 FOUR_COLOR_RULE = _four_color_rule()

@@ -23,7 +23,7 @@ from topology.families.dragonflies.dragonfly import Dragonfly
 Colours = npt.NDArray[np.int64]
 
 _MAX_STEPS = 100_000  # limit of the search
-# Number of colours -> a small dragonfly that has them.
+# Number of colours -> options of a small dragonfly that has them.
 _SMALLEST: Mapping[int, str] = {
     2: "--a 4 --h 2 --groups 5 --trunking 2",
     4: "--a 8 --h 4 --groups 9 --trunking 4",
@@ -74,12 +74,12 @@ def _check(dragonfly: Dragonfly, colours: int, routing: str) -> None:
 
 
 def _advice(colours: int) -> str:
-    """Returns options of a dragonfly that has the colours."""
+    """Returns command-line options of a dragonfly with so many colours, for error messages."""
     return f"{_SMALLEST[colours]} with the arrangement palmtree or circulant"
 
 
 def _classes(dragonfly: Dragonfly) -> npt.NDArray[np.int64]:
-    """Returns the class of each position in a group; classes are numbered by their first positions."""
+    """Returns the class of each position in a group; classes are numbered in the order of first positions."""
     from scipy.sparse import coo_matrix  # slow to import
     from scipy.sparse.csgraph import connected_components
 

@@ -80,7 +80,7 @@ def dragonfly_of(topology: Topology, routing: str) -> Dragonfly:
 
 
 def _lengths(dragonfly: Dragonfly) -> Lengths:
-    """Returns the hops of the paths between all pairs."""
+    """Returns the hops of the hierarchical path between every two routers."""
     inside = _distances_inside_groups(dragonfly)
     members = [np.flatnonzero(dragonfly.group_of == group) for group in range(dragonfly.group_of.max() + 1)]
     lengths = inside.copy()

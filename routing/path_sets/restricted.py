@@ -52,9 +52,9 @@ class RestrictedTopology(TabledTopology):
     """A topology whose distances and next hops are those of a path set; all else is unchanged.
 
     A path set is a relation of next hops that does not depend on how a packet has arrived: from every router
-    but the destination, each allowed next hop is one hop nearer to it. A path from one router to another that
-    continues to a third is at least as long as the path of the set between the first two; so a router is on
-    no path if the sum of both distances exceeds that of the pair.
+    but the destination, each allowed next hop is one hop nearer to it. Where a path of the set from s to d
+    visits m, its hops up to m are at least the distance from s to m. So m is on no path from s to d if the
+    distances from s to m and from m to d add up to more than the distance from s to d.
 
     Attributes:
         name: the family, as on the command line.
@@ -79,7 +79,7 @@ class RestrictedTopology(TabledTopology):
 
     @property
     def geometry(self) -> str:
-        """An empty text: alternates and detours designed for shortest paths do not apply here."""
+        """The empty string: alternates and detours that a family has for shortest paths do not apply here."""
         return ""
 
     @property

@@ -71,7 +71,7 @@ def central_router(topology: Topology) -> int:
 
 
 def _ranks(topology: Topology, root: int) -> npt.NDArray[np.int64]:
-    """Returns the rank of each router in the order from the root down."""
+    """Returns the position of each router in the breadth-first order from the root, which has position 0."""
     away = topology.distances(root, np.arange(topology.routers)).astype(np.int64)
     ranks = np.empty(topology.routers, np.int64)
     ranks[np.lexsort((np.arange(topology.routers), away))] = np.arange(topology.routers)
@@ -79,7 +79,10 @@ def _ranks(topology: Topology, root: int) -> npt.NDArray[np.int64]:
 
 
 def _down_lengths(topology: Topology, rank: npt.NDArray[np.int64]) -> Lengths:
-    """Returns the hops of the shortest paths that only go down, [source, destination], or _NO_PATH."""
+    """Returns, for each [source, destination], the hops of the shortest path that only goes down.
+
+    Without such a path, the entry is _NO_PATH.
+    """
     down = np.full((topology.routers, topology.routers), _NO_PATH, np.int16)
     for router in np.argsort(-rank).tolist():  # routers below have been processed
         around = topology.neighbours(router)
@@ -91,7 +94,7 @@ def _down_lengths(topology: Topology, rank: npt.NDArray[np.int64]) -> Lengths:
 
 
 def _lengths(topology: Topology, rank: npt.NDArray[np.int64], down: Lengths) -> Lengths:
-    """Returns the hops of all paths: down if that leads to the destination, otherwise up first."""
+    """Returns, for each [source, destination], the hops of the path: only down if possible, else up first."""
     lengths = down.copy()
     for router in np.argsort(rank).tolist()[1:]:  # routers above have been processed; the root reaches all
         around = topology.neighbours(router)

@@ -1,4 +1,4 @@
-"""The rules and groups of a switch as columns, which make planning and proving large fabrics fast."""
+"""The rules and groups of a switch as columns: arrays, which make planning and proving large fabrics fast."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class BucketStore(Generic[Key]):
         self._numbers: dict[Key, int] = {}
 
     def number(self, key: Key) -> int:
-        """Returns the number of the bucket of a key.
+        """Returns the number of the bucket that `make` builds from a key, adding the bucket if it is new.
 
         Args:
             key: any key.
@@ -48,7 +48,7 @@ class BucketStore(Generic[Key]):
 
 
 class GroupColumns(Sequence[Group]):
-    """Groups without candidates, which become objects when one of them is read.
+    """Groups without candidates, stored as arrays; `Group` objects are built when the first one is read.
 
     Attributes:
         buckets: the buckets of the whole fabric, by number.
@@ -93,7 +93,7 @@ class GroupColumns(Sequence[Group]):
         return iter(self.built())
 
     def built(self) -> tuple[Group, ...]:
-        """Returns the groups as objects, always the same ones."""
+        """Returns the groups as objects; every call returns the same objects."""
         if self._built is None:
             buckets = list(map(self.buckets.__getitem__, self.members.tolist()))
             columns = (self.numbers, self.selects, self.starts, self.starts + self.counts)
@@ -108,7 +108,7 @@ class GroupColumns(Sequence[Group]):
         """Returns one group as an object, without building the others.
 
         Args:
-            place: its index.
+            place: index of the group in this sequence.
         """
         if self._built is not None:
             return self._built[place]
@@ -147,7 +147,7 @@ def distinct_buckets(parts: Iterable[Sequence[Group]]) -> list[Bucket]:
 
 
 def runs(starts: Numbers, counts: Numbers) -> Numbers:
-    """Returns the numbers of several runs of consecutive numbers, one run after another.
+    """Concatenates runs of consecutive numbers: run i has counts[i] numbers, from starts[i] on.
 
     Args:
         starts: the first number of each run.
@@ -164,7 +164,7 @@ class SwitchColumns:
     Attributes:
         store: the rules of the fabric.
         rules: the numbers of the switch's rules in the store, in their order.
-        groups: the groups in order, in several sequences; some of these are columns.
+        groups: the groups in order, in several sequences; some of these are `GroupColumns`.
     """
 
     store: RuleStore
@@ -189,7 +189,7 @@ class SwitchColumns:
 
 
 def group_parts(switch: SwitchPlan) -> tuple[Sequence[Group], ...]:
-    """Returns the groups of a switch in several sequences, some of which may be columns.
+    """Returns the groups of a switch in several sequences, some of which may be `GroupColumns`.
 
     Args:
         switch: the plan of any switch.

@@ -76,7 +76,7 @@ class ForwardingRules:
         self._block_rules: dict[tuple[Table, int, int, int], int] = {}
 
     def toward(self, table: Table, groups: npt.ArrayLike) -> npt.NDArray[np.intp]:
-        """Returns the numbers of a table's rules toward single routers, in router order.
+        """Returns the store's numbers of a table's rules for packets to single routers, in router order.
 
         Args:
             table: SOURCE, AFTER_TAG, MINIMAL or MARKED, whose rules match the router's hosts, or TRANSIT,
@@ -87,7 +87,7 @@ class ForwardingRules:
         return self._grids[table].rules(np.asarray(groups, np.int64))
 
     def toward_block(self, table: Table, block: DestinationBlock, group: int) -> int:
-        """Returns the number of the rule of table MINIMAL or MARKED for a block of destinations.
+        """Returns the store's number of the rule of table MINIMAL or MARKED for a block of destinations.
 
         Args:
             table: the table.
@@ -112,7 +112,7 @@ class ForwardingRules:
 
 
 class _RuleGrid:
-    """The numbers of one table's rules by group and router; rules are added when first needed."""
+    """The store's numbers of one table's rules by group and destination router; rules are added on demand."""
 
     def __init__(self, store: RuleStore, table: Table, matches: Callable[[], Iterable[Match]]) -> None:
         self._store = store
@@ -124,7 +124,11 @@ class _RuleGrid:
         self._actions_of = np.empty(0, np.intp)  # by row, the index of the actions in the store
 
     def rules(self, groups: npt.NDArray[np.int64]) -> npt.NDArray[np.intp]:
-        """Returns the number of a rule for each router whose group is not 0."""
+        """Returns the numbers of the rules that pass packets to each router with a group to that group.
+
+        Args:
+            groups: for each destination router, the number of its group; 0 for no rule and no result.
+        """
         routers = np.flatnonzero(groups)
         if not len(routers):
             return routers
@@ -142,7 +146,7 @@ class _RuleGrid:
 
     @cached_property
     def _matches(self) -> npt.NDArray[np.intp]:
-        """For each router, the index of its match in the store."""
+        """For each destination router, the index of its match in the store."""
         return np.array(list(map(self._store.match_index, self._make_matches())), np.intp)
 
     @cached_property
@@ -150,7 +154,7 @@ class _RuleGrid:
         return np.full((1, len(self._matches)), -1, np.intp)
 
     def _rows(self, groups: npt.NDArray[np.int64]) -> npt.NDArray[np.intp]:
-        """Returns the row of each group, after adding rows for groups that have none."""
+        """Returns each group's row in `_numbers`, after adding rows for groups that have none."""
         last = max(len(self._groups) - 1, 0)
         places = np.minimum(np.searchsorted(self._groups, groups), last)
         unknown = self._groups[places] != groups if len(self._groups) else np.ones(len(groups), bool)

@@ -278,7 +278,7 @@ class SwitchPlan:
     groups: tuple[Group, ...]
     untagged_groups: tuple[int, ...] = ()
     tagged_groups: tuple[int, ...] = ()
-    columns: ClassVar[Columns | None] = None  # of a switch, where it was made of them
+    columns: ClassVar[Columns | None] = None  # set on instances that `of_columns` returns
 
     @classmethod
     def of_columns(

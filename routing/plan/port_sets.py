@@ -17,10 +17,11 @@ class PortSets:
     """The ports on which minimal paths from one router to each destination start.
 
     Attributes:
-        codes: for each destination, the number of its set.
+        codes: for each destination, the number of its set of ports.
         counts: the number of ports of each set.
         starts: the index in `ports` of the first port of each set.
-        places: the places of the ports' links (`topology.base`), set by set, ascending within a set.
+        places: the index of each port's link among the router's links (its place in `topology.base`), set by
+            set, ascending within a set.
         ports: the ports of these links.
     """
 
@@ -44,7 +45,7 @@ class PortSets:
         return tuple(self.ports[start : start + int(self.counts[code])].tolist())
 
     def sets(self) -> list[tuple[int, ...]]:
-        """Returns the ports of all sets."""
+        """Returns the ports of all sets, by number of the set."""
         ports = self.ports.tolist()
         ends = (self.starts + self.counts).tolist()
         return [tuple(ports[a:b]) for a, b in zip(self.starts.tolist(), ends, strict=True)]

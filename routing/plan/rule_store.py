@@ -53,8 +53,9 @@ class RuleStore:
         self.actions: list[Actions] = []
         self._match_index: dict[int, int] = {}  # by identity; the store keeps the objects alive
         self._actions_index: dict[int, int] = {}
-        self._chunks: list[npt.NDArray[np.intp]] = []  # rules as columns
-        self._loose: list[tuple[int, int, int, int, int]] = []  # rows after the last chunk
+        # One row for each rule: table, priority, match, actions, goto; the newest rows are not in a chunk.
+        self._chunks: list[npt.NDArray[np.intp]] = []
+        self._loose: list[tuple[int, int, int, int, int]] = []
         self._count = 0
         self._columns: RuleColumns | None = None
         self._rules: dict[int, Rule] = {}  # rules that are objects, by number
@@ -89,7 +90,7 @@ class RuleStore:
         return found
 
     def add(self, rules: Iterable[Rule]) -> list[int]:
-        """Returns the numbers of rules, adding objects that the store does not have yet.
+        """Returns the numbers of rules, after adding those whose objects the store does not know.
 
         Args:
             rules: the rules.
@@ -130,19 +131,19 @@ class RuleStore:
         return self._columns
 
     def rule(self, number: int) -> Rule:
-        """Returns a rule as an object, always the same one.
+        """Returns a rule as an object, the same object on every call.
 
         Args:
-            number: its number.
+            number: the rule's number.
         """
         rule = self._rules.get(number)
         return self._build([number])[0] if rule is None else rule
 
     def rules(self, numbers: Numbers) -> tuple[Rule, ...]:
-        """Returns rules as objects, always the same ones.
+        """Returns rules as objects, the same objects on every call.
 
         Args:
-            numbers: their numbers.
+            numbers: the rules' numbers.
         """
         listed = numbers.tolist()
         known = self._rules
@@ -181,7 +182,7 @@ class RuleStore:
             self._loose = []
 
     def _build(self, numbers: list[int]) -> list[Rule]:
-        """Builds rules as objects and returns them."""
+        """Builds the objects of rules that the store has only as rows, and remembers them."""
         columns, index = self.columns(), np.array(numbers, np.intp)
         fields = (columns.table, columns.priority, columns.match, columns.actions, columns.goto)
         rows = zip(numbers, *(field[index].tolist() for field in fields), strict=True)

@@ -44,7 +44,7 @@ from topology.base import Topology
 PRIORITY_EXCEPTION = 300
 PRIORITY_HOST = 200
 PRIORITY_MARKED = 150
-PRIORITY_UNDETOURED = 150  # at a source: destinations whose packets temporarily take no detour
+PRIORITY_UNDETOURED = 150  # source table: destinations whose packets temporarily take minimal paths
 PRIORITY_ROUTER = 100
 PRIORITY_BLOCK = 50  # for blocks of routers
 PRIORITY_DROP = 1

@@ -52,7 +52,13 @@ def without_drained_detours(plan: RoutePlan, drain: Drain) -> tuple[RoutePlan, P
 
 @dataclass(frozen=True)
 class _Filter:
-    """The choice groups of one switch without some ports and without tags that name some routers."""
+    """Removes drained detours from one switch's choice groups (those that rules of table SOURCE name).
+
+    Attributes:
+        switch: the plan of the switch.
+        ports: its drained ports.
+        routers: the drained routers other than its own.
+    """
 
     switch: SwitchPlan
     ports: Collection[int]
@@ -84,7 +90,7 @@ class _Filter:
         return not self._first_ports(bucket, by_number).isdisjoint(self.ports)
 
     def _first_ports(self, bucket: Bucket, by_number: dict[int, Group]) -> set[int]:
-        """Returns the ports of a bucket, including the preferred ports of its groups."""
+        """Returns the ports on which a bucket's packets leave while all ports are up."""
         ports: set[int] = set()
         for action in bucket.actions:
             if isinstance(action, Output):
@@ -98,7 +104,10 @@ class _Filter:
 
 
 def _without_candidates(group: Group, bad: Collection[int]) -> Group:
-    """Returns an adaptive group without some candidates; with only the minimal one, it no longer adapts."""
+    """Returns an adaptive group without the candidates whose object ids are in `bad`.
+
+    The minimal candidate always stays; if it is the only one left, the group is no longer adaptive.
+    """
     kept = [index for index, one in enumerate(group.candidates) if not index or id(one) not in bad]
     if len(kept) == len(group.candidates):
         return group
@@ -113,7 +122,7 @@ def _without_candidates(group: Group, bad: Collection[int]) -> Group:
 
 
 def _choice_groups(switch: SwitchPlan) -> dict[int, set[Match]]:
-    """Returns group number -> matches of the rules that pass packets of own hosts to the group."""
+    """Returns, by group number, the matches of the rules of table SOURCE that pass packets to the group."""
     matches: dict[int, set[Match]] = {}
     for rule in switch.rules:
         for action in rule.actions if rule.table is Table.SOURCE else ():
@@ -123,7 +132,7 @@ def _choice_groups(switch: SwitchPlan) -> dict[int, set[Match]]:
 
 
 def _served(plan: RoutePlan, switch: SwitchPlan, groups: Collection[int]) -> Pairs:
-    """Returns the pairs of a switch's router whose packets use the given choice groups."""
+    """Returns the (source, destination) pairs from a switch's router whose packets use the given groups."""
     by_group = _choice_groups(switch)
     matches = set[Match]().union(*(by_group[number] for number in groups))
     others = (other for other in range(plan.topology.routers) if other != switch.router)
@@ -131,10 +140,11 @@ def _served(plan: RoutePlan, switch: SwitchPlan, groups: Collection[int]) -> Pai
 
 
 def without_transit(plan: RoutePlan, drain: Drain) -> RoutePlan:
-    """Returns a plan that drops packets in transit, for a proof that there are none.
+    """Returns a plan that drops packets in transit over drained components, to prove that there are none.
 
-    A packet of the plan is in transit if and only if the returned plan does not deliver it. So a proof of
-    the returned plan proves both: the plan delivers, and drained components carry no transit traffic.
+    A packet of the plan crosses a drained component if and only if the returned plan does not deliver it. So
+    a proof of the returned plan proves both: the plan delivers, and drained components carry no transit
+    traffic.
 
     Args:
         plan: a plan that delivers.

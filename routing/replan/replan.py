@@ -99,7 +99,7 @@ def surviving_plan(
 
 
 class Provers:
-    """The provers of a fabric's plans: of delivery, and of drained components without transit traffic."""
+    """The provers for a fabric's plans: of delivery, and that drained components carry no transit traffic."""
 
     def __init__(self, delivery: Prover | None = None) -> None:
         """Stores the prover that has proven the whole fabric's plan, if there is one."""
@@ -109,7 +109,7 @@ class Provers:
 
 @dataclass(frozen=True)
 class _Check:
-    """The proofs of plans for one surviving graph."""
+    """Proves plans for one surviving graph."""
 
     graph: SurvivingGraph
     provers: Provers
@@ -131,7 +131,7 @@ class _Check:
 
 
 def _outage(graph: SurvivingGraph) -> str:
-    """Returns the names of the failed and the drained components."""
+    """Returns the names of the failed and the drained components, for error messages."""
     names = [graph.failure.name] if graph.failure.any_failed else []
     return ", ".join([*names, *([graph.drain.name] if graph.drain.any_drained else [])])
 
@@ -139,8 +139,8 @@ def _outage(graph: SurvivingGraph) -> str:
 def _with_minimal_paths(whole: RoutePlan, graph: SurvivingGraph) -> tuple[RoutePlan, Mask]:
     """Returns a plan whose untagged and tagged packets follow minimal paths of a surviving graph.
 
-    A rule is kept if its group still uses minimal paths only. Otherwise it gets another group of its switch
-    that does, preferably one with alternates, or else the group of a single port.
+    A rule is kept if its group still sends on minimal paths only. Otherwise it passes packets to another
+    group of its switch that does, preferably one with alternates, or else to the group of a single port.
 
     Returns:
         The plan, and a bool array, routers x routers: whether the path of [source, destination] has changed.
@@ -177,7 +177,7 @@ def _with_minimal_paths(whole: RoutePlan, graph: SurvivingGraph) -> tuple[RouteP
 
 
 def _first_ports(router: int, graph: SurvivingGraph) -> tuple[npt.NDArray[np.int64], Mask]:
-    """Returns a port that starts a minimal path to each router, and whether the failure has changed it."""
+    """Returns, for each router, a port at which a minimal path to it starts, and whether this port is new."""
     topology = graph.topology
     everyone = np.arange(topology.routers)
     minimal = graph.minimal_port_mask(router)
@@ -191,7 +191,7 @@ def _first_ports(router: int, graph: SurvivingGraph) -> tuple[npt.NDArray[np.int
 
 
 def _spread(router: int, destinations: npt.ArrayLike, choices: npt.ArrayLike) -> npt.NDArray[np.int64]:
-    """Returns which of several equal choices a router makes toward destinations: 0 .. choices - 1 each.
+    """Chooses among equally good ports or groups by a hash: one index, 0 .. choices - 1, per destination.
 
     Displaced traffic is spread over all choices as if at random. The result does not depend on other
     failures, so few rules differ between the plans for a failure and for one more.
@@ -229,9 +229,9 @@ class _GroupChoice:
 
         Returns:
             int64, one per router: the current group if every port that it uses starts a minimal path;
-            otherwise the group in use that has the most ports among those of which this is true, or else
-            the group of a single minimal port. Ties are broken by a hash. While components are drained, a
-            group that shares all minimal ports replaces one with fewer.
+            otherwise, of the groups in use all of whose ports start minimal paths, the one with the most
+            ports; if there is none, the group of a single minimal port. Ties are broken by a hash. While
+            components are drained, a new group over all minimal ports replaces one with fewer ports.
         """
         chosen = np.array(current, np.int64)
         if not any(current):
@@ -260,13 +260,13 @@ class _GroupChoice:
         return number
 
     def _begin_minimal_paths(self, ports: frozenset[int]) -> Mask:
-        """Returns, for each router, whether there are ports and minimal paths to it start on all of them."""
+        """Returns whether minimal paths to each router start on all of the ports; False without ports."""
         if not ports:
             return np.zeros(self._minimal.shape[1], bool)
         return np.asarray(self._minimal[[self._places[port] for port in ports]].all(axis=0))
 
     def _ports(self, group: Group) -> frozenset[int]:
-        """Returns the ports on which a group currently sends; none if it marks or tags packets."""
+        """Returns the ports on which a group sends under the failure; none if it marks or tags packets."""
         alive = [b for b in group.buckets if b.watch_port is None or b.watch_port not in self._failed_ports]
         chosen = alive if group.kind is GroupKind.SELECT else alive[:1]
         ports = [self._bucket_ports(bucket.actions) for bucket in chosen]
@@ -305,13 +305,13 @@ def _without_detours(plan: RoutePlan, pairs: Iterable[tuple[int, int]]) -> Route
 
 
 def _detours_to_all(rule: Rule) -> bool:
-    """Returns whether a rule sends a source's packets to all destinations to a group."""
+    """Returns whether a rule of table SOURCE passes the packets to all destinations to one group."""
     sends_to_group = any(isinstance(action, ToGroup) for action in rule.actions)
     return rule.table is Table.SOURCE and rule.match == TO_ANY_HOST and sends_to_group
 
 
 def _with_rules(switch: SwitchPlan, rules: Iterable[Rule]) -> SwitchPlan:
-    """Returns a switch's plan with some rules; they replace those with the same table, priority and match."""
+    """Returns a switch's plan with rules added; a rule with equal table, priority and match is replaced."""
     new = {(rule.table, rule.priority, rule.match): rule for rule in rules}
     kept = [new.pop((rule.table, rule.priority, rule.match), rule) for rule in switch.rules]
     return replace(switch, rules=(*kept, *new.values()))

@@ -50,7 +50,7 @@ class SurvivingGraph:
 
     @property
     def crossing(self) -> npt.NDArray[np.bool_]:
-        """bool, routers x routers: whether all surviving paths of a pair cross drained components."""
+        """bool, routers x routers: whether every surviving path of a pair crosses a drained component."""
         hops = self.hops
         return np.asarray(np.isfinite(hops) & (hops >= _DRAINED_COST))
 
@@ -125,7 +125,7 @@ def crossing_pairs(topology: Topology, failure: Failure) -> npt.NDArray[np.bool_
     masks = [topology.minimal_port_mask(router) for router in range(topology.routers)]
     for router, mask in enumerate(masks):
         crosses[router] = mask[_among(topology, router, failure.failed_ports(router))].any(axis=0)
-    # A path crosses the failure at its first link, or from its next router on.
+    # A path crosses the failure at its first link, or on its rest from the next router.
     for _ in range(topology.diameter - 1):
         onward = [
             (mask & crosses[topology.neighbours(router)]).any(axis=0) for router, mask in enumerate(masks)
@@ -135,7 +135,7 @@ def crossing_pairs(topology: Topology, failure: Failure) -> npt.NDArray[np.bool_
 
 
 def _surviving_links(topology: Topology, failure: Failure) -> npt.NDArray[np.bool_]:
-    """Returns whether a link survives between every two routers: bool, routers x routers."""
+    """Returns, for every two routers, whether a link between them survives: bool, routers x routers."""
     alive = np.zeros((topology.routers, topology.routers), bool)
     for link in topology.link_list:
         if failure.failed_ends.isdisjoint(link.ends):
@@ -144,7 +144,7 @@ def _surviving_links(topology: Topology, failure: Failure) -> npt.NDArray[np.boo
 
 
 def _link_costs(topology: Topology, drain: Drain, router: int) -> npt.NDArray[np.float32]:
-    """Returns the cost of every link of a router in the outgoing direction: float32, links x 1."""
+    """Returns the cost, in hops, of leaving a router on each of its links: float32, links x 1."""
     neighbours = topology.neighbours(router)
     costs = np.ones((len(neighbours), 1), np.float32)
     costs[np.isin(neighbours, sorted(drain.routers))] += _DRAINED_COST
@@ -158,7 +158,7 @@ def _among(topology: Topology, router: int, ports: Collection[int]) -> npt.NDArr
 
 
 def _costs_of_paths(topology: Topology, failure: Failure, drain: Drain) -> npt.NDArray[np.float32]:
-    """Returns the costs of the cheapest paths: float32, routers x routers; infinite without a path."""
+    """Returns the hop costs of the cheapest paths: float32, routers x routers; infinite without a path."""
     distances = np.where(np.eye(topology.routers, dtype=bool), 0, np.inf).astype(np.float32)
     links = []
     for router in range(topology.routers):

@@ -25,14 +25,15 @@ from topology.failures import Failure
 
 @dataclass(frozen=True, slots=True)
 class Removal:
-    """The removal of a rule."""
+    """The removal of a rule, as one change of a switch."""
 
     rule: Rule
 
 
 Change = Rule | Group | Removal
 
-# Router -> the changes of its switch; a rule or group replaces the one with the same key.
+# Router -> the changes of its switch. A rule replaces the one with equal table, priority and match; a group
+# replaces the one with the same number.
 UpdateRound = dict[int, list[Change]]
 
 _GROUPS_FIRST, _LAST = -1, 1 << 30
@@ -50,9 +51,9 @@ def update_rounds(
         drain: the drain that `after` is for.
 
     Returns:
-        Rounds in order: groups, then rules for destinations at distance 1, 2, ..., then rules without a
-        single destination. A round may start once all switches have installed the one before. Groups that are
-        not in `after` stay in their switches, unused.
+        Rounds in order: groups; rules for destinations at distance 1, 2, ...; rules that do not have exactly
+        one destination router, or whose destination is unreachable. A round may start once all switches have
+        installed the one before. Groups that are not in `after` stay in their switches, unused.
     """
     distances = surviving_graph(after.topology, failure, drain).distances
     destinations = _destinations(after)
@@ -98,5 +99,5 @@ def _round(
     """Returns the number of the round in which a router's rule with the given match is changed."""
     destination = destinations.get(rule_match)
     if destination is None or not np.isfinite(distances[router, destination]):
-        return _LAST  # no path depends on it
+        return _LAST  # no path depends on this rule
     return int(distances[router, destination])

@@ -18,8 +18,8 @@ class Choice(NamedTuple):
 
     Attributes:
         next_hop: the index of the next hop, as in the arguments of `choose_alternates`.
-        columns: the destinations, ascending.
-        rows: the rows of the neighbours that serve as alternates, in order of preference.
+        columns: the destinations' columns in the arguments of `choose_alternates`, ascending.
+        rows: the row numbers of the neighbours that serve as alternates, in order of preference.
         extra_hops: the maximum number of hops that an alternate adds.
     """
 
@@ -71,7 +71,11 @@ def choose_alternates(
 def _taken(
     extra_hops: npt.NDArray[np.int16], chosen: npt.NDArray[np.bool_], starts: Numbers, first: Numbers
 ) -> Numbers:
-    """Returns, for each segment, the rows that are safe for all chosen destinations, `first` in front."""
+    """Returns the rows of `extra_hops` that are safe for all chosen destinations of each segment.
+
+    A segment is a run of destinations with the same next hop. The result has a column for each segment: its
+    row in `first`, then its other safe rows, then the number of all rows as padding.
+    """
     safe = np.logical_and.reduceat((extra_hops < UNSAFE) | ~chosen, starts, axis=1)
     order = np.where(safe, np.arange(len(safe))[:, np.newaxis], len(safe))
     order[first, np.arange(len(starts))] = -1
@@ -81,7 +85,7 @@ def _taken(
 
 
 def _split(segments: Numbers, chosen: npt.NDArray[np.bool_]) -> list[tuple[int, Numbers]]:
-    """Returns the indices of the chosen columns, by segment."""
+    """Returns (segment, indices of its chosen columns) for each segment that has chosen columns."""
     places = np.flatnonzero(chosen)
     own = segments[places]
     bounds = [0, *(np.flatnonzero(own[1:] != own[:-1]) + 1).tolist(), len(own)]

@@ -43,7 +43,7 @@ Buckets = BucketStore[_BucketKey]
 
 
 class AlternateGroups:
-    """The groups of one router, numbered in the order of first use."""
+    """The protected groups of one router, numbered in the order of first use."""
 
     def __init__(self, port_to: Mapping[int, int], port_sets: PortSets, buckets: Buckets) -> None:
         """Starts without groups.
@@ -57,10 +57,11 @@ class AlternateGroups:
         self._port_sets = port_sets
         self._buckets = buckets
         self._protected: dict[tuple[tuple[int, ...], Alternates, bool], int] = {}
-        self._shared = np.zeros(len(port_sets.counts), np.int64)  # by set of ports; 0 if there is none
+        self._shared = np.zeros(len(port_sets.counts), np.int64)  # group number by set of ports; 0: none
         self._numbers: dict[tuple[bool, tuple[_BucketKey, ...]], int] = {}
         self._count = 0
-        # Groups in columns: whether they select, the number of their buckets, the buckets; then loose groups.
+        # Chunks of groups: whether each group selects, its number of buckets, the buckets of all groups. The
+        # three lists collect the same for groups that are not yet in a chunk.
         self._chunks: list[tuple[Flags, Numbers, Numbers]] = []
         self._selects: list[bool] = []
         self._counts: list[int] = []
@@ -141,7 +142,7 @@ class AlternateGroups:
         return number
 
     def _flush(self) -> None:
-        """Moves loose groups into a new chunk."""
+        """Moves the groups that are still in lists into a new chunk."""
         if self._selects:
             counts, members = np.array(self._counts, np.intp), np.array(self._members, np.intp)
             self._chunks.append((np.array(self._selects, bool), counts, members))
@@ -161,5 +162,5 @@ def _group_bucket(number: int) -> Bucket:
 
 
 def bucket_of(key: _BucketKey) -> Bucket:
-    """Returns the bucket of a key, shared by all routers."""
+    """Returns the bucket that a `_BucketKey` describes; equal keys give the same object."""
     return _group_bucket(key) if isinstance(key, int) else alternate_bucket(*key)

@@ -101,8 +101,8 @@ def alternate_bucket(port: int, mark: bool = False, tag: int | None = None) -> B
     Args:
         port: the port.
         mark: whether packets are marked as rerouted.
-        tag: the router whose tag packets get: a new tag for marked packets, otherwise in place of theirs;
-            None if they keep their tag or have none.
+        tag: the router whose tag packets get: pushed if packets are marked, otherwise replacing the tag that
+            they have; None to leave packets as they are.
     """
     changes: Actions = ()
     if mark:

@@ -74,7 +74,7 @@ class Blocks:
         return self._port_sets.set_of(int(self._port_codes[block]))
 
     def by_next_hop(self, row_by_place: Sequence[int]) -> list[NextHopBlocks]:
-        """Groups all blocks by their only next hop, in the order of the first block of each.
+        """Groups all blocks by next hop; the groups are in the order of their first blocks.
 
         Args:
             row_by_place: for each link of the router, the row of the neighbour behind it.
@@ -98,7 +98,7 @@ class Blocks:
         return [NextHopBlocks(int(rows[part[0]]), part) for part in sorted(parts, key=itemgetter(0))]
 
     def by_ports(self, blocks: Numbers) -> Iterator[tuple[Ports, Numbers]]:
-        """Groups some of the blocks by their ports.
+        """Yields (minimal ports, numbers of the blocks with these ports) for some of the blocks.
 
         Args:
             blocks: the numbers of the blocks.
@@ -136,15 +136,15 @@ class Blocks:
         return np.repeat(values, self._sizes)
 
     def largest(self, table: npt.NDArray[np.int16], rows: Numbers, blocks: Numbers) -> npt.NDArray[np.int16]:
-        """Returns, for some blocks, the largest entry of each block in rows of a table.
+        """Returns the largest table entry among the routers of a block, in k rows for each of some blocks.
 
         Args:
-            table: rows by routers of the fabric.
-            rows: the numbers of rows, several for each block: rows by blocks.
-            blocks: the numbers of blocks.
+            table: a table with one column for each router of the fabric.
+            rows: k x blocks: the rows of the table to read for each block.
+            blocks: the numbers of the blocks.
 
         Returns:
-            Rows by blocks.
+            k x blocks.
         """
         if len(self.members) == len(self):
             return table[rows, self.members[blocks]]

@@ -55,7 +55,7 @@ class AlternateSearch(MinimalPaths):
 
     Attributes:
         remote: whether tags divert packets if no neighbour is safe.
-        used_tags: bool array, N: whether a tag names each router.
+        used_tags: bool array, N: whether any alternate found so far has a tag that names the router.
         has_hosts: bool array, N: whether each router has hosts.
         buckets: the buckets of all routers' groups.
     """
@@ -84,7 +84,7 @@ class AlternateSearch(MinimalPaths):
         return FastReroute(untagged, search.tagged, tuple(search.unprotected))
 
     def serves(self, router: int, neighbours: Numbers) -> Mask:
-        """Returns whether a router may reroute untagged packets to each neighbour, if that is loop-free.
+        """Returns whether each neighbour, if it is loop-free, may be an alternate for untagged packets.
 
         Args:
             router: the router.
@@ -98,7 +98,7 @@ class AlternateSearch(MinimalPaths):
 
 
 class _Assignment(NamedTuple):
-    """Numbers of blocks, and their alternates."""
+    """Some blocks of destinations, by number, and the alternates that all of them get."""
 
     blocks: Numbers
     alternates: Alternates
@@ -157,14 +157,14 @@ class _RouterSearch:
         *,
         mark: bool,
     ) -> ProtectedGroups:
-        """Returns the groups toward blocks.
+        """Builds the protected groups toward all blocks of destinations.
 
         Args:
             blocks: all destinations.
-            safe: the lost next hop toward each router -> neighbours x routers: whether the neighbour delivers
-                around it.
-            remaining: (row of a lost neighbour, blocks without a safe neighbour) -> all of these blocks with
-                their alternates.
+            safe: next hop toward each router, taken as lost -> bool array, neighbours x routers: whether the
+                neighbour delivers to the router without that next hop.
+            remaining: (row of the lost neighbour, blocks without a safe neighbour) -> all of these blocks
+                with their alternates.
             mark: whether the alternates mark packets.
         """
         first = len(self._groups)
@@ -192,7 +192,7 @@ class _RouterSearch:
         behind: list[NextHopBlocks],
         safe: Callable[[npt.NDArray[np.int16]], Mask],
     ) -> dict[int, list[_Assignment]]:
-        """Returns untagged alternates by lost next hop, for blocks that have any.
+        """Returns, by row of the lost next hop, the blocks behind it that have untagged alternates.
 
         Args:
             blocks: all destinations.
@@ -224,15 +224,15 @@ class _RouterSearch:
         return _Assignment(blocks[choice.columns], alternates)
 
     def _assign_untagged(self, blocks: Blocks, not_back: Mask, row: int, rest: Numbers) -> list[_Assignment]:
-        """Returns the alternates of untagged packets to blocks for which no neighbour avoids a lost one.
+        """Returns the alternates of untagged packets to blocks that no neighbour reaches without a lost one.
 
-        Blocks without an alternate are noted in `unprotected`.
+        Blocks without an alternate are added to `unprotected`.
 
         Args:
             blocks: all destinations.
             not_back: neighbours x routers, whether the path avoids this router.
             row: the lost neighbour's row.
-            rest: the blocks, all of them behind that neighbour.
+            rest: the numbers of these blocks, all of them behind the lost neighbour.
         """
         lost = int(self._neighbours[row])
         # Nobody sends to routers without hosts, so the long search would be wasted.
@@ -252,21 +252,21 @@ class _RouterSearch:
         return [*assigned, idle]
 
     def _tag_kept(self, lost: npt.NDArray[np.int16]) -> Mask:
-        """Returns whether a tagged packet may keep its tag: neighbours x routers named by the tag."""
+        """Returns whether packets may keep their tag: neighbours (alternates) x routers named by the tag."""
         rows = np.searchsorted(self._neighbours, np.maximum(lost, 0))
         to_lost = self._distances[:, self._neighbours][:, np.minimum(rows, len(self._neighbours) - 1)]
         through = to_lost + self._search.distances[lost, self._search.everyone]
         return np.asarray(self._remote_search.not_back & (through > self._distances))
 
     def _exchange(self, row: int, rest: Numbers) -> list[_Assignment]:
-        """Returns tag replacements for packets that no neighbour serves as they are."""
+        """Returns alternates that replace the tag, for packets that cannot keep it on any alternate."""
         neighbours = self._neighbours[self._rows_behind[row][:_MAX_ALTERNATES]].tolist()
         if neighbours:
             self._max_extra_hops = max(self._max_extra_hops, _EXCHANGE_HOPS)
         return [_Assignment(rest, tuple([Alternate(n, n) for n in neighbours]))]
 
     def _note_unprotected(self, component: Component, blocks: Blocks, rest: Numbers) -> None:
-        """Notes blocks without an alternate around a dead component, unless it disconnects them."""
+        """Adds blocks without an alternate around a dead component to `unprotected`, if still connected."""
         numbers = rest.tolist()
         if component.kind is ComponentKind.LINK:  # other parallel links serve
             numbers = [block for block in numbers if len(blocks.ports(block)) == 1]
@@ -282,8 +282,8 @@ class _RouterSearch:
 
         Args:
             blocks: all destinations.
-            rest: the blocks that need alternates.
-            row: the row of the neighbour that they are behind; all others may serve.
+            rest: the numbers of the blocks that need alternates.
+            row: the row of the lost neighbour; all others may be first hops.
             dead: a router that the alternates must also avoid; None for none.
         """
         assigned: list[_Assignment] = []
@@ -306,7 +306,7 @@ class _RouterSearch:
 
 
 def _without(blocks: Numbers, assigned: list[_Assignment]) -> Numbers:
-    """Returns the blocks that have no alternates yet."""
+    """Returns the numbers of the blocks that are in none of the assignments."""
     done = set(chain.from_iterable(one.blocks.tolist() for one in assigned))
     if not done or len(done) == len(blocks):
         return blocks[len(done) :]

@@ -21,10 +21,10 @@ class MinimalPaths:
 
     Attributes:
         topology: the topology.
-        everyone: all routers.
-        next_hops: the minimal next hops, by source and destination.
-        next_hops_toward: the same, by destination and source.
-        distances: the hops between routers.
+        everyone: int16 array, N: all routers.
+        next_hops: int16 array, N x N: the next hop of the path for each [source, destination].
+        next_hops_toward: the same, transposed: [destination, source].
+        distances: int16 array, N x N: the hops between routers.
         diameter: the largest distance.
     """
 
@@ -85,9 +85,9 @@ class MinimalPaths:
 
     @cached_property
     def _after_hops(self) -> list[npt.NDArray[np.int16]]:
-        """The routers that paths have reached after each intermediate hop, by source and destination.
+        """For each hop but the last: the router that the path has reached, for each [source, destination].
 
-        They are kept because all neighbours of a router need its paths.
+        The tables are cached because all neighbours of a router need the paths from it.
         """
         tables = [self.next_hops][: self.diameter - 1]
         while len(tables) < self.diameter - 1:
@@ -96,7 +96,7 @@ class MinimalPaths:
 
     @cached_property
     def _after_hops_toward(self) -> list[npt.NDArray[np.int16]]:
-        """The same, by destination and source."""
+        """The tables of `_after_hops`, transposed: [destination, source]."""
         tables = [self.next_hops_toward][: self.diameter - 1]
         while len(tables) < self.diameter - 1:
             tables.append(np.take_along_axis(self.next_hops_toward, tables[-1].astype(np.intp), axis=1))

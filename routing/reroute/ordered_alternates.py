@@ -54,7 +54,7 @@ class _Request:
     options: tuple[Dependencies, ...]
 
 
-# The sequences in which alternates are added; none is best for all graphs.
+# Sort keys of requests: the sequences in which alternates are added; none is best for all graphs.
 _SEQUENCES: tuple[Callable[[_Request], int], ...] = (
     lambda request: request.destination,
     lambda request: request.arrivals,
@@ -129,14 +129,15 @@ class OrderedSearch(AlternateSearch):
 
     @cached_property
     def _beyond(self) -> Numbers:
-        """The second channel of the path of marked packets, by router and destination."""
+        """The second channel of the path that marked packets take, for each [router, destination]."""
         return np.asarray(self._first[self.next_hops, self.everyone])
 
     def _along_paths(self, holds: Mask) -> Mask:
-        """Returns whether all dependencies of paths fulfil a condition, by source and destination.
+        """Returns, for each [source, destination], whether all dependencies of the path meet a condition.
 
         Args:
-            holds: whether the first dependency of each path does, for paths of at least two links.
+            holds: for each [source, destination], whether the first dependency of the path meets it; ignored
+                for paths of fewer than two links.
         """
         along = np.asarray((self.next_hops == self.everyone) | (self.distances == 0))
         for _ in range(self.diameter):
@@ -144,14 +145,17 @@ class OrderedSearch(AlternateSearch):
         return along
 
     def _highest_arrivals(self) -> npt.NDArray[np.int64]:
-        """Returns the highest rank of packets' arrival channels, by router and destination; -1 for none."""
+        """Returns, for each [router, destination], the highest rank of a channel on which packets arrive.
+
+        The entry is -1 if no packets to the destination arrive at the router.
+        """
         highest = np.full((self.topology.routers, self.topology.routers), -1, np.int64)
         for (router, destination), channels in self._by_router.items():
             highest[router, destination] = self.ranks[channels].max()
         return highest
 
     def _requests(self, router: int) -> Iterator[_Request]:
-        """Yields a router's requests for alternates: for destinations behind a single link."""
+        """Yields a request for each destination whose packets have only one minimal link at the router."""
         around = self.topology.neighbours(router)
         neighbours = np.unique(around).astype(np.intp)
         loop_free = avoid(self.paths_from(neighbours), router)
@@ -171,7 +175,10 @@ class OrderedSearch(AlternateSearch):
             yield _Request(destination, len(arrivals), tuple(options))
 
     def _onward(self, channel: int, destination: int) -> Iterator[tuple[int, int]]:
-        """Yields the dependencies of marked packets that arrive on a channel, up to a failure-free path."""
+        """Yields the dependencies of marked packets that arrive on a channel.
+
+        It stops where all further ones are in the dependency graph of the plan without failures.
+        """
         router = int(self._channels.heads[channel])
         while router != destination:
             wanted = int(self._first[router, destination])
@@ -182,13 +189,16 @@ class OrderedSearch(AlternateSearch):
 
 
 def _first_channels(topology: Topology) -> npt.NDArray[np.int64]:
-    """Returns the channel on which marked packets leave, by router and destination; unused diagonal."""
+    """Returns, for each [router, destination], the channel on which marked packets leave the router.
+
+    Entries on the diagonal have no meaning.
+    """
     places = [topology.minimal_port_mask(router).argmax(axis=0) for router in range(topology.routers)]
     return np.asarray(topology.adjacency.starts[:-1].astype(np.int64)[:, None] + np.array(places))
 
 
 def _arrivals(graph: DependencyGraph) -> dict[tuple[int, int], list[int]]:
-    """Returns the channels on which packets arrive, by router and destination router."""
+    """Returns, by (router, destination router), the channels on which packets arrive at the router."""
     destinations = np.array([host.router for host in graph.finder.hosts], np.int64)
     arrivals: dict[tuple[int, int], list[int]] = {}
     for (number, _), rows in graph.arrivals.items():
@@ -201,7 +211,7 @@ def _arrivals(graph: DependencyGraph) -> dict[tuple[int, int], list[int]]:
 
 
 def _grown(order: GrowingOrder, requests: list[_Request]) -> npt.NDArray[np.int64]:
-    """Returns an order after adding one alternate for each request, unless it closes a cycle."""
+    """Adds to an order, for each request, the first alternate that closes no cycle; returns the ranks."""
     for request in requests:
         for option in sorted(request.options, key=order.missing):
             if order.add(option):
@@ -210,7 +220,7 @@ def _grown(order: GrowingOrder, requests: list[_Request]) -> npt.NDArray[np.int6
 
 
 def _protected(requests: list[_Request], ranks: npt.NDArray[np.int64]) -> int:
-    """Returns the number of requests with an alternate that keeps to an order."""
+    """Returns the number of requests for which at least one alternate ascends in the ranks."""
     places = ranks.tolist()
 
     def ascends(option: Dependencies) -> bool:

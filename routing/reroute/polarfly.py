@@ -77,7 +77,7 @@ def _by_port(view: RouterView, roles: npt.ArrayLike) -> tuple[int, ...]:
 
     Args:
         view: the router's ports and matches.
-        roles: the base number of the role, for each router or for all of them.
+        roles: the group number of the role for port 0, for each router or one for all of them.
     """
     numbers = np.array(view.first_ports) + roles
     numbers[view.router] = 0
@@ -98,7 +98,7 @@ def _neighbours_apart(view: RouterView, detours: RouterDetours) -> Iterator[tupl
 def _near_alternates(
     detours: RouterDetours, neighbour: int, port_to: Mapping[int, int]
 ) -> tuple[Bucket, ...]:
-    """Returns the alternates to a neighbour with a dead link, with different first hops."""
+    """Returns the alternates to a neighbour while the link to it is dead, with different first hops."""
     buckets = []
     for first, *_ in islice(detours.near(neighbour), _MAX_ALTERNATES):
         buckets.append(alternate_bucket(port_to[first.first_hop], mark=True, tag=first.intermediate))

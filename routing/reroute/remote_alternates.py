@@ -37,16 +37,17 @@ class RemoteSearch:
     def reached(
         self, blocks: Blocks, rest: Numbers, row: int, dead: int | None
     ) -> Iterator[tuple[int, Hops, Hops]]:
-        """Yields the blocks that some tag reaches, with the hops to the tags and from there to the block.
+        """Yields the blocks that packets reach with some tag, and the hops to and from the tags' routers.
 
         Args:
             blocks: all destinations.
-            rest: the blocks that need alternates.
-            row: the row of the neighbour that they are behind; all others may serve.
+            rest: the numbers of the blocks that need alternates.
+            row: the row of the lost neighbour; all others may be first hops.
             dead: a router that the alternates must avoid, unless it is in the block; None for none.
 
         Yields:
-            (block, hops to tags: neighbours by tags, hops onward: tags); all hops are doubled.
+            (number of a block, hops from each neighbour to each tag's router, hops from each tag's router to
+            the block). All hops are doubled, so that `min_hops` can prefer tags by a cost lower by one.
         """
         numbers = rest.tolist() if len(self._neighbours) > 1 else []
         targets = [blocks.routers(block) for block in numbers]
@@ -66,7 +67,10 @@ class RemoteSearch:
             yield numbers[index], *found[index]
 
     def _hops_to_tags(self, avoided: int | None) -> Hops:
-        """Returns twice the hops from neighbours to routers; unreachable if a path leads back here."""
+        """Returns twice the hops from neighbours to routers that tags may name.
+
+        The entry is _UNREACHABLE if a shortest path visits this router, or the router to avoid.
+        """
         if avoided is None:
             return self._hops_to_all_tags
         return np.where(self._all_paths_avoid(avoided), self._hops_to_all_tags, _UNREACHABLE)
@@ -78,7 +82,7 @@ class RemoteSearch:
     def _hops_onward(self, targets: Sequence[Numbers], avoided: int | None) -> Hops:
         """Returns twice the maximum hops from routers to each set of targets: sets by routers.
 
-        Unreachable if a path leads back here, or through the router to avoid.
+        The entry is _UNREACHABLE if a path visits this router, or the router to avoid.
         """
         members = np.concatenate(targets)
         if avoided is None and len(members) == 1 and members[0] in self._onward_rows:
@@ -96,12 +100,12 @@ class RemoteSearch:
 
     @cached_property
     def _onward_rows(self) -> dict[int, int]:
-        """The rows of neighbours in `_onward`."""
+        """Neighbour -> its row in `_onward`."""
         return {neighbour: row for row, neighbour in enumerate(self._neighbours.tolist())}
 
     @cached_property
     def _onward(self) -> Hops:
-        """Neighbours x routers: `_hops_onward` to each neighbour."""
+        """Neighbours x routers: twice the hops from each router to each neighbour, as in `_hops_onward`."""
         works = avoid(self._paths.paths_to(self._neighbours), self._router)
         return np.where(works, 2 * self._distances, _UNREACHABLE)
 
@@ -111,13 +115,16 @@ class RemoteSearch:
         return self._all_paths_avoid(self._router)
 
     def _all_paths_avoid(self, unwanted: int) -> Mask:
-        """Returns, for neighbours x routers, whether all shortest paths avoid a router."""
+        """Returns, for neighbours x routers, whether all shortest paths between them avoid a third router."""
         through = self._distances[:, [unwanted]] + self._paths.distances[unwanted]
         return np.asarray(through > self._distances)
 
 
 def min_hops(cost: Hops, lost: int) -> tuple[int, int] | None:
-    """Returns the row and column of the smallest entry outside a lost row, if reachable; rows after it first.
+    """Returns (row, column) of the smallest entry outside the lost neighbour's row; None if unreachable.
+
+    Of equal entries, those in rows after the lost one come first, so that alternates around different
+    neighbours differ.
 
     Args:
         cost: neighbours by tags, doubled hops; preferred entries are lower by one than equal others.

@@ -19,8 +19,9 @@ class ActionFacts:
         rewrites: the actions before the first output or group.
         last_group: the number of the group, if the last action is the only one that names a group and nothing
             is output; None otherwise.
-        returns: the ports to which packets may be output before their ingress port is cleared.
-        returning_groups: the groups to which packets may be passed before it is cleared.
+        returns: the ports to which packets may be output before their ingress port is cleared; output to the
+            ingress port itself is dropped.
+        returning_groups: the groups to which packets may be passed before their ingress port is cleared.
         forbidden: the first action that changes the destination of packets or copies fields that must not be
             copied, and these fields; None if there is none.
     """

@@ -52,7 +52,7 @@ class FailedPorts:
 
     def __init__(self, scenarios: Sequence[Scenario]) -> None:
         self._scenarios = scenarios
-        # Scenarios that may affect even packets that do not meet a dead port.
+        # Scenarios that may affect even packets on paths without a dead port: a router failed, or a split.
         self._always = {
             number for number, one in enumerate(scenarios) if one.split or one.failure.failed_routers
         }
@@ -62,7 +62,11 @@ class FailedPorts:
                 self._by_port.setdefault(end, []).append(number)
 
     def touched(self, ports: Iterable[tuple[int, int]]) -> list[Scenario]:
-        """Returns the scenarios that may affect packets that meet some ports, in order."""
+        """Returns, in order, the scenarios that may affect packets whose paths depend on some ports.
+
+        Args:
+            ports: (router, port) pairs.
+        """
         numbers = self._always.union(*(self._by_port.get(port, ()) for port in ports))
         return [self._scenarios[number] for number in sorted(numbers)]
 
@@ -158,7 +162,7 @@ class FailureProof(DestinationProof):
         self._index_dependencies()
 
     def ports(self) -> Collection[tuple[int, int]]:
-        """Returns the (router, port) pairs whose state affects packets without failures."""
+        """Returns the (router, port) pairs whose failure may change the paths that packets normally take."""
         return self._states_by_port.keys()
 
     def add_affected(self, proof: Proof, scenario: Scenario) -> None:
@@ -213,7 +217,12 @@ class FailureProof(DestinationProof):
             self._sources_by_state.setdefault(state.number, []).append(index)
 
     def _max_hops_without(self, sources: Collection[int], routers: Collection[int]) -> int:
-        """Returns the maximum hops of packets from all sources except some hosts and some routers."""
+        """Returns the maximum hops, without failures, over all sources but some.
+
+        Args:
+            sources: indices of sources to leave out.
+            routers: routers whose hosts are left out.
+        """
         for index in self._by_hops:
             source, state = self._sources[index]
             if index not in sources and source.router not in routers:
@@ -222,12 +231,12 @@ class FailureProof(DestinationProof):
 
     @cached_property
     def _by_hops(self) -> list[int]:
-        """The sources in descending order of hops."""
+        """The indices of the sources, in descending order of their packets' hops without failures."""
         hops = [self._hops[state.number] for _, state in self._sources]
         return sorted(range(len(hops)), key=hops.__getitem__, reverse=True)
 
     def _with_predecessors(self, numbers: Iterable[int]) -> frozenset[int]:
-        """Returns some states and all states from which packets may reach them."""
+        """Returns the given states and all states from which packets may reach them."""
         reached = set(numbers)
         pending = list(reached)
         while pending:
@@ -263,7 +272,7 @@ class _Judge:
         self._verdicts: dict[int, _Verdict] = {}
         self._order: dict[int, int] = {}  # number of a visited state -> order of its visit
         self._open: list[State] = []  # visited states whose loops are not known yet, in order
-        self._own: dict[int, _Verdict] = {}  # verdicts of open states, without what they share with others
+        self._own: dict[int, _Verdict] = {}  # verdicts of open states, before those of a loop are merged
 
     def verdict(self, state: State) -> _Verdict:
         """Returns the fate of packets in a state."""
@@ -309,7 +318,7 @@ class _Judge:
         return lowest
 
     def _close(self, first: State, loops: bool) -> None:
-        """Assigns verdicts to a state and to those that lead to it and back."""
+        """Assigns the same verdict to a state and to all open states that lead to it and back."""
         members = [self._open.pop()]
         while members[-1] is not first:
             members.append(self._open.pop())

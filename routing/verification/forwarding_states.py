@@ -38,10 +38,10 @@ class Steps(NamedTuple):
 
 
 class NextStates(NamedTuple):
-    """The next states of packets that only groups decide about, if every choice leads to a state.
+    """The next states of packets that rules pass to groups, if every choice of a group leads to a state.
 
     Attributes:
-        counts: for each class of destinations, the number of choices; 0 for classes of other packets.
+        counts: for each class of destinations, the number of choices; 0 if the condition is not met.
         targets: the numbers of the next states, class by class.
     """
 
@@ -59,9 +59,10 @@ class State:
         packet: the packet's fields, without those of its destination.
         classes: for each destination host, the index in `steps` without failures; None until computed.
         steps: the distinct steps without failures, as far as computed.
-        handovers: (first class, groups, packet) of classes that groups decide about.
+        handovers: (first class, groups, packet): packets of class `first class` + i are passed to groups[i],
+            with the fields that `packet` has then.
         next_states: the next states of these classes; None until computed.
-        rerouted: the steps by (index in `steps`, relevant failed ports), as far as computed.
+        rerouted: the steps by (index in `steps`, failed ports of the router), as far as computed.
     """
 
     number: int
@@ -101,11 +102,11 @@ class Step:
 
 @dataclass(slots=True)
 class _KnownSteps:
-    """The known steps at one router, by the identities of outcomes, which are kept alive in the values.
+    """Caches of the steps at one router. Their keys contain ids of objects, which the values keep alive.
 
     Attributes:
         by_outcomes: by the identity of a list of outcomes, and the ports on which they depend.
-        by_pair: by the identity of an outcome with its share; the lists in `by_outcomes` keep these alive.
+        by_pair: by the identity of a pair (share, outcome); the lists in `by_outcomes` keep pairs alive.
         by_outcome: by the share and the identity of the outcome.
     """
 
@@ -308,7 +309,12 @@ class StateSpace:
         return self._models[state.router].handovers(state.packet, destinations, failed, unseen)
 
     def _by_group(self, state: State, class_: int) -> Branches:
-        """Returns the treatment by their group of packets to a class of destinations."""
+        """Returns the outcomes of packets that rules pass to a group, and the ports on which these depend.
+
+        Args:
+            state: the state.
+            class_: a class of destinations whose packets rules pass to a group.
+        """
         first, groups, arrival = next(one for one in reversed(state.handovers) if one[0] <= class_)
         return self._models[state.router].by_group(int(groups[class_ - first]), arrival)
 
@@ -373,9 +379,14 @@ _NOWHERE = np.empty(0, np.intp)
 
 
 def _source_matters(book: RuleBook, numbers: Mapping[int, Numbers], topology: Topology) -> bool:
-    """Returns whether any rules, by router, test who sent a packet, other than at the ports of hosts.
+    """Returns whether any rule tests a packet's source address, other than at the port of a host.
 
-    If none do, packets of all sources share states.
+    If none does, packets of all sources share states.
+
+    Args:
+        book: the rules of the fabric.
+        numbers: for each router, the numbers of its rules in the book.
+        topology: the fabric's graph.
     """
     facts = book.facts()
     seeing = facts.sees_source & facts.takes_ipv4

@@ -1,4 +1,4 @@
-"""The distinct buckets that groups have, or may get from an adaptation.
+"""The distinct buckets that groups have, or may get when a controller adapts them.
 
 A fabric may have a million groups with a dozen buckets each, mostly combinations of the same few buckets. A
 proof therefore runs each bucket once, and looks up the outcomes of all groups by the numbers of their
@@ -24,9 +24,9 @@ class Choices(NamedTuple):
     """The distinct buckets that a group has or may get.
 
     Attributes:
-        present: buckets that the group has: the bucket, the total weight of all equal buckets, and whether an
-            adaptation may give the group more of them.
-        others: buckets that only an adaptation may add, with weight 0.
+        present: buckets that the group has: the bucket, the total weight of all equal buckets, and whether
+            the controller, by adapting the group, may add more of them.
+        others: buckets that only such an adaptation may add, with weight 0.
         one_only: whether the group applies its first live bucket, instead of one selected by a hash.
     """
 
@@ -122,7 +122,7 @@ class GroupBuckets:
         self._groups = numbers[self._order]
 
     def _of_objects(self, groups: Iterable[Group]) -> _Columns:
-        """Returns the columns of groups, and numbers their buckets."""
+        """Returns the columns of groups that are objects, after adding their buckets to `buckets`."""
         plain = [group for group in groups if group.buckets and not group.candidates]
         # Groups other than select groups apply their first live bucket.
         taken = [g.buckets if g.kind is GroupKind.SELECT else g.buckets[:1] for g in plain]
@@ -137,7 +137,7 @@ class GroupBuckets:
         return numbers, selects, counts, members.astype(np.int32)
 
     def _of_columns(self, groups: GroupColumns) -> _Columns:
-        """Returns the columns of groups, and numbers their buckets."""
+        """Returns the columns of groups that have some buckets, after adding these to `buckets`."""
         some = groups.counts > 0
         selects = groups.selects[some]
         counts = np.where(selects, groups.counts[some], 1)

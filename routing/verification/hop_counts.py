@@ -53,7 +53,7 @@ def hop_counts(space: StateSpace, starts: Sequence[State], failure: Failure = NO
 
 
 def _rows(space: StateSpace, starts: Iterable[State], failure: Failure) -> dict[int, _Row]:
-    """Returns the rows of all states that are reachable from some states."""
+    """Returns, by number of the state, the rows of all states that are reachable from `starts`."""
     rows: dict[int, _Row] = {}
     pending = list(starts)
     deliveries = np.array([space.delivery_port(host) for host in space.hosts], np.intp).reshape(-1, 2)
@@ -172,7 +172,7 @@ def _choices(
 
 
 def _end(steps: Steps) -> tuple[list[int], bool]:
-    """Returns the next states, and whether some step has a fault or no next state."""
+    """Returns the numbers of the next states, and whether some step has a fault or no next state."""
     targets = [step.target.number for step in steps.steps if step.target is not None and not step.fault]
     return targets, len(targets) < len(steps.steps) or not targets
 
@@ -188,7 +188,13 @@ def _delivered(steps: Steps, deliveries: Numbers) -> npt.NDArray[np.bool_]:
 
 
 def _one_more(most: Hops, least: Hops | None = None) -> Hops:
-    """Returns the hops one step before some states, which may still be undecided."""
+    """Returns the hops from one step earlier, or _UNDECIDED.
+
+    Args:
+        most: the maximum hops over the next states, for each host.
+        least: the minimum hops over the next states, negative if one of them is undecided; None if there is
+            only one next state.
+    """
     undecided = (most if least is None else least) < 0
     more: Hops = np.minimum(most + np.int16(1), np.int16(FAULTY))
     more[undecided & (most < FAULTY)] = _UNDECIDED

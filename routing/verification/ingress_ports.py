@@ -67,7 +67,7 @@ def _matching(part: FieldMatch, ports: Collection[int]) -> Iterable[int]:
 
 
 class _ReturnPorts:
-    """The ports to which packets may be output before their ingress port is cleared."""
+    """Finds the ports to which a switch may output packets before it clears their ingress port."""
 
     def __init__(self, switch: SwitchPlan, book: RuleBook, effects: Mapping[Table, Numbers]) -> None:
         """Stores a switch's plan and the numbers of its rules' effects in each table."""
@@ -79,7 +79,7 @@ class _ReturnPorts:
         self._by_effects: dict[frozenset[int], frozenset[int]] = {}
 
     def of(self, numbers: frozenset[int]) -> frozenset[int]:
-        """Returns the ports of some effects, by number, and of all rules reachable after them."""
+        """Returns the ports to which effects, given by number, or any rules after them may output packets."""
         known = self._by_effects.get(numbers)
         if known is None:
             effects = [self._book.effects[number] for number in numbers]

@@ -37,7 +37,7 @@ ALL_DROPPED: Final[Shared] = [(1.0, ())]  # all packets are dropped
 
 
 def both(first: Shared, second: Shared) -> Shared:
-    """Returns the combined outcomes of two consecutive steps.
+    """Returns the combined outcomes of two steps: shares are multiplied, and the packets of both are sent.
 
     Args:
         first: the outcomes of the first step.

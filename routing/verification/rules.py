@@ -61,9 +61,9 @@ class MatchFacts(NamedTuple):
 
     Attributes:
         number: the match's number.
-        condition: the number of the match without the destination.
-        shape: the fields of that condition with their masks.
-        values: the values that the condition requires.
+        condition: a number that identifies the match's fields other than the destination.
+        shape: these fields with their masks.
+        values: the values that these fields must have.
         takes_ipv4: whether it may match IPv4 packets.
         sees_ingress: whether it tests the ingress port.
         sees_source: whether it tests who sent the packet.
@@ -104,7 +104,7 @@ class Facts:
         rank: a number that ascends with the table, then with the priority.
         identity: the same number for rules with the same table, priority and match.
         effect: the number of its effect in `RuleBook.effects`.
-        condition: the number of its match without the destination.
+        condition: see `MatchFacts`.
         takes_ipv4: whether it may match IPv4 packets.
         sees_ingress: whether its match tests the ingress port.
         sees_source: whether its match tests who sent the packet.
@@ -184,11 +184,11 @@ def _handed_to(effect: Effect) -> int:
 
 
 def distinct_pairs(first: Numbers, second: Numbers) -> tuple[Numbers, list[tuple[int, int]]]:
-    """Returns the distinct pairs of numbers, and for each pair its index among them; numbers are at least 0.
+    """Returns the index of each pair of numbers among the distinct pairs, and the distinct pairs.
 
     Args:
-        first: the first numbers of the pairs.
-        second: the second numbers of the pairs.
+        first: the first numbers of the pairs, at least 0.
+        second: the second numbers of the pairs, at least 0.
     """
     width = int(second.max(initial=0)) + 1
     distinct, places = np.unique(first * width + second, return_inverse=True)
@@ -196,7 +196,7 @@ def distinct_pairs(first: Numbers, second: Numbers) -> tuple[Numbers, list[tuple
 
 
 def canonical_fields(match: Match) -> tuple[tuple[str, int, int | None], ...]:
-    """Returns the fields of a match in canonical order.
+    """Returns the fields of a match as (name, value, mask), sorted by name.
 
     Args:
         match: the match.
@@ -278,7 +278,7 @@ class GroupIndex(Mapping[int, Group]):
 
     @cached_property
     def _places(self) -> list[tuple[GroupColumns, dict[object, int]]]:
-        """The groups in columns, with number -> index."""
+        """For each part that is columns: the part, and number of a group -> its index in the part."""
         return [
             (part, {number: place for place, number in enumerate(part.numbers.tolist())})
             for part in self.parts
@@ -290,7 +290,7 @@ SOURCE_FIELDS = frozenset({"eth_src", "ipv4_src"})
 
 
 class _StoredRules(NamedTuple):
-    """The rules of a store.
+    """The rules of a store that a rule book has read.
 
     Attributes:
         store: the store.
@@ -344,8 +344,8 @@ class RuleBook:
             lambda actions: ActionFacts.of(actions, next(action_numbers), self._guarded)
         )
         self._rewritings: Interner[Actions, int] = Interner(lambda _: next(rewriting_numbers))
-        self._plain: set[int] = set()  # identities of actions
-        # By the identity of a list, which is kept alive in the value.
+        self._plain: set[int] = set()  # identities of plain lists of actions
+        # Results of `plain_of` by the identity of the list of buckets, which the value keeps alive.
         self._plain_buckets: dict[int, tuple[list[Bucket], npt.NDArray[np.bool_]]] = {}
         self._buckets: Interner[Bucket, int] = Interner(lambda _: next(bucket_numbers))
         self._facts: Facts | None = None
@@ -444,7 +444,7 @@ class RuleBook:
         return self._actions.intern(actions)
 
     def are_plain(self, buckets: Iterable[Bucket]) -> bool:
-        """Returns whether the actions of buckets are known to name no group and to be allowed.
+        """Returns whether all buckets are known to be plain: their actions name no group and are allowed.
 
         Args:
             buckets: any buckets.
@@ -460,7 +460,7 @@ class RuleBook:
         self._plain.update(map(id, actions))
 
     def plain_of(self, buckets: list[Bucket]) -> npt.NDArray[np.bool_]:
-        """Returns, for each bucket of a fabric, whether its actions name no group and are allowed.
+        """Returns, for each bucket of a fabric, whether it is plain; see `are_plain`.
 
         Args:
             buckets: the buckets that the groups of all switches share; they are read once.
@@ -603,7 +603,7 @@ class RuleBook:
             by_values[match.values] = match.condition
 
     def _flush(self) -> None:
-        """Moves loose rows into an array."""
+        """Moves the rows of single rules into an array."""
         if self._rows:
             self._columns.append(np.array(self._rows, np.intp))
             self._rows = []
@@ -637,7 +637,7 @@ class RuleBook:
         return None if covered is not None and len(covered) == self.destinations else covered
 
     def _index(self, field: str, mask: int | None) -> dict[int, Numbers]:
-        """Returns the destinations with each value of a field under a mask."""
+        """Returns, by value of a field under a mask, the destinations that have this value."""
         key = (field, mask)
         if key not in self._destinations_by_value:
             index: dict[int, list[int]] = {}

@@ -186,7 +186,8 @@ class SwitchModel:
             failed_ports: see `process`.
 
         Returns:
-            (share, outcome) for each combination of buckets; 0 if only an adaptation may choose it.
+            (share, outcome) for each combination of buckets; the share is 0 if only an adaptation may choose
+            it.
         """
         [treatment] = self.treatments(packet, np.zeros(1, np.intp), failed_ports)
         return treatment.outcomes
@@ -232,7 +233,7 @@ class SwitchModel:
         return self._run(Table.INGRESS, dict(packet), destinations, failed_ports, unseen)
 
     def _followed(self, parts: Iterable[Treatment | Handover]) -> Iterator[Treatment]:
-        """Yields treatments, and replaces handovers by the treatments of their groups."""
+        """Yields treatments; a handover is replaced by the treatments of packets by its groups."""
         for part in parts:
             if isinstance(part, Treatment):
                 yield part
@@ -307,7 +308,7 @@ class SwitchModel:
         return outcomes, ports
 
     def _arrival(self, packet: Packet, failed_ports: frozenset[int]) -> Arrival:
-        """Returns the cached facts about packets with the same fields while the same ports are down."""
+        """Returns the `Arrival` that all packets with the same fields share while the same ports are down."""
         key = (tuple(packet), tuple(packet.values()), failed_ports)
         known = self._arrivals.get(key)
         if known is None:
@@ -384,7 +385,7 @@ class SwitchModel:
 
 _NO_PORTS: frozenset[int] = frozenset()
 _NO_NUMBERS = np.empty(0, np.intp)
-_MISS = -1  # instead of the number of an effect
+_MISS = -1  # instead of the number of an effect, if no rule matches
 
 
 def _by_key(keys: Numbers, items: Numbers) -> list[tuple[int, Numbers]]:

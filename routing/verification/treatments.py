@@ -70,7 +70,7 @@ class Arrival:
 
 
 class Treatment(NamedTuple):
-    """The treatment of packets to some destinations.
+    """The possible outcomes of a packet's arrival at a switch, the same for all of some destinations.
 
     Attributes:
         destinations: their numbers in the rule book.

@@ -58,7 +58,7 @@ def _lookups(tables: ForwardingTables, settings: Int64, first: Int32) -> Int32:
     for setting, name in _LAYERS.items():
         one: Int32 = getattr(tables, name)
         if not one.size:
-            settings[setting] = settings[const.UNTAGGED]  # that of AFTER_TAG; other packets do not exist
+            settings[setting] = settings[const.UNTAGGED]  # for AFTER_TAG; packets of other kinds do not occur
             continue
         same = [number for number, other in enumerate(layers) if np.array_equal(one, other)]
         settings[setting] = same[0] if same else len(layers)

@@ -34,8 +34,8 @@ _LAWS = {
     "buckets": const.BUCKET_LAW,
     "piggyback": const.PIGGYBACK_LAW,
 }
-_SOURCE_SLOTS = 4096  # cycles ahead; sources that are due later are planned again
-_STREAM = 2  # of the routers' random generators
+_SOURCE_SLOTS = 4096  # range of the source wheel in cycles; sources that are due later are planned again
+_STREAM = 2  # stream of the routers' random generators
 _NEVER = 1 << 60
 
 
@@ -233,7 +233,7 @@ def _wheel(routers: RouterSettings) -> Int32:
 
 
 def _credits(inputs: Int32, outputs: Int32, routers: RouterSettings, packets: int) -> tuple[Int32, Int64]:
-    """Returns rings with room for all credits, a row per link delay, and writes the inputs' CREDIT_CLASS."""
+    """Returns `State.credits` and `State.credit_rings`, and writes CREDIT_CLASS of the inputs."""
     links, classes = np.unique(outputs[:, const.DELAY], return_inverse=True)
     inputs[:, const.CREDIT_CLASS] = classes
     # The room of a packet is free when its last flit has left, `packet_flits` - 1 cycles after the first.
@@ -244,7 +244,7 @@ def _credits(inputs: Int32, outputs: Int32, routers: RouterSettings, packets: in
     return np.zeros((len(delays), packets + 1), np.int32), rings
 
 
-CACHE_BYTES = 1 << 22  # of a typical processor cache; the kernels prefetch rows if the arrays are larger
+CACHE_BYTES = 1 << 22  # size of a typical processor cache; kernels prefetch rows if the arrays are larger
 _CACHE_LINE = 64  # bytes
 _LARGE_PAGE = 1 << 21  # bytes
 _LARGE_ARRAY = 1 << 26  # bytes

@@ -212,7 +212,7 @@ def _has_room(state: State, target: int) -> bool:
 
 @inlined
 def _request_outputs(state: State, tick: int) -> int:
-    """Picks a channel of every ready input, requests its output, and returns the number of these outputs."""
+    """Requests the output of one channel of every ready input; returns the number of requested outputs."""
     shift, channels = state.settings[CHANNEL_SHIFT], state.settings[CHANNELS]
     slot = tick & (len(state.wheel) - 1)
     inputs = list_events(state, state.wheel[slot, INPUTS], state.next_input)

@@ -41,7 +41,7 @@ def return_credits(state: State, tick: int, cycle: int) -> None:
     by_port = state.settings[POLICY] == ANY_CHANNEL
     size = state.credits.shape[1]
     for one in range(len(state.credit_rings)):
-        # The end of the ring `delay` ticks ago is stored where `end_tick` will store that of this tick.
+        # This entry still has the ring's end of `delay` ticks ago; `end_tick` then writes the current one.
         end = state.credit_rings[one, RING_ENDS + tick % state.credit_rings[one, RING_DELAY]]
         place = state.credit_rings[one, RING_BEGIN]
         ahead = place
@@ -72,7 +72,7 @@ def return_credits(state: State, tick: int, cycle: int) -> None:
 
 @inlined
 def _prefetch_credits(state: State, one: int, place: int, end: int) -> int:
-    """Prefetches the rows of the next credits' queues and senders; returns the place after these credits."""
+    """Prefetches the queues and senders of the next credits; returns the index in the ring after these."""
     size = state.credits.shape[1]
     last = min(place + BLOCK, size if end < place else end)
     for index in range(place, last):

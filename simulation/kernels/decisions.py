@@ -44,7 +44,7 @@ from topology.addressing import INITIAL_TTL
 
 # Every router decrements the TTL of a packet and drops the packet at 0.
 MAX_HOPS = INITIAL_TTL - 1
-DROP = -1  # instead of an outcome
+DROP = -1  # instead of the index of an outcome: the packet is dropped
 DETOUR_BIT = 1 << 30  # marks the outcome of a detour
 _DEAD_PATH_COST = 1 << 60
 _CONGESTION_COST = 1 << 40  # of a congested global link; higher than the cost of any queues
@@ -134,7 +134,14 @@ def _cost(state: State, outcome: int, hops: int, destination: int) -> int:
 
 @inlined
 def _detour(state: State, first: int, end: int, number: int) -> int:
-    """Returns the index in `State.detours` of a detour, given its number among those of all bundles."""
+    """Returns the index in `State.detours` of the detour with a given number, counted over all bundles.
+
+    Args:
+        state: the simulation.
+        first: first bundle in which the detour may be.
+        end: end of these bundles.
+        number: the number of the detour.
+    """
     while end - first > 1:
         middle = (first + end) >> 1
         if state.bundles[middle, DETOURS_BEFORE] <= number:
@@ -183,7 +190,10 @@ def _is_first_global_link_congested(state: State, outcome: int, destination: int
 
 @inlined
 def _is_congested(state: State, port: int) -> bool:
-    """Returns whether a global link's occupancy exceeds twice the mean of its router's, plus MARGIN."""
+    """Returns whether a global link is congested.
+
+    It is if its occupancy exceeds twice the mean occupancy of its router's global links plus MARGIN.
+    """
     router, links, used = state.inputs[port, OWNER], 0, 0
     for other in range(state.first_ports[router], state.first_ports[router + 1]):
         if state.global_ports[other]:
@@ -211,7 +221,7 @@ def _next_outcome(state: State, outcome: int, destination: int) -> int:
 
 @inlined
 def _least_occupied(state: State, first: int, end: int, router: int) -> int:
-    """Returns a random detour through the least occupied port, with DETOUR_BIT."""
+    """Returns the outcome of a random detour through the least occupied port, with DETOUR_BIT; or DROP."""
     bundle = first + below(state.random, router, end - first)
     best, least = bundle, 1 << 60
     for _ in range(end - first):

@@ -181,7 +181,7 @@ def plan_message(state: State, message: int, now: int) -> None:
 
 @inlined
 def _take_in_order(state: State, slot: int) -> int:
-    """Empties a slot's list and returns its first message, with the list in the order of planning."""
+    """Empties a slot, and returns the first message of its list, reversed to the order of planning."""
     message, first = state.message_wheel[slot], NONE
     state.message_wheel[slot] = NONE
     while message != NONE:

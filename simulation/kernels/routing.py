@@ -103,7 +103,7 @@ def _hash(number: int) -> int:
     return spread
 
 
-DELIVER = -2  # instead of an outcome
+DELIVER = -2  # instead of the index of an outcome: the router delivers the packet to its host
 _ROWS_OF_LINE = 4  # bundles per cache line
 
 
@@ -279,7 +279,7 @@ def _packet_lookup_index(state: State, router: int, host_input: int, packet: int
 
 @inlined
 def _channel(state: State, hops: int, tag: int, router: int) -> int:
-    """Returns the virtual channel of a packet's next hop; with ANY_CHANNEL the first one, for all of them."""
+    """Returns the virtual channel of a packet's next hop; with ANY_CHANNEL, 0 stands for all channels."""
     channels, policy = state.settings[CHANNELS], state.settings[POLICY]
     channel = 0
     if policy == BY_HOP:

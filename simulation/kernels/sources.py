@@ -234,7 +234,7 @@ def _start_messages(state: State, cycle: int) -> None:
 
 @inlined
 def _channel_with_room(state: State, host: int) -> int:
-    """Returns the queue of the next channel with room for a packet, or NONE."""
+    """Returns the queue, at the host's input, of the next channel with room for a packet, or NONE."""
     flits, channels = state.settings[FLITS], state.settings[CHANNELS]
     first = state.hosts[host, HOST_PORT] << state.settings[CHANNEL_SHIFT]
     channel = state.hosts[host, LAST_CHANNEL]

@@ -137,7 +137,7 @@ def way_of(topology: Topology, router: int, port: int, packet: Packet) -> NextHo
 
 
 def gathered(hops: Iterable[tuple[float, NextHop | None]]) -> Forwarded:
-    """Combines next hops to a treatment.
+    """Combines the next hops of packets and their shares to the treatment of these packets.
 
     Args:
         hops: (share of the packets, next hop). The share is 0 for detours that only a decision law may
@@ -227,7 +227,7 @@ def used_tags(tables: ForwardingTables) -> npt.NDArray[np.bool_]:
 
 
 class _SwitchCheck:
-    """Comparison at one switch, for packets to selected hosts."""
+    """Compares tables and rules at one switch, for packets to selected hosts."""
 
     def __init__(
         self,
@@ -262,7 +262,7 @@ class _SwitchCheck:
         return [*found, *kinds]
 
     def compare(self, kind: PacketKind, generator: np.random.Generator) -> None:
-        """Compares the treatment of packets of a kind that arrive at a random port."""
+        """Compares how tables and rules treat packets of a kind that arrive at a random port."""
         for packet in self._packets(kind, generator):
             everyone = np.arange(len(self._hosts))
             for destinations, outcomes, _ in self._model.treatments(packet, everyone, self._failed):
@@ -286,7 +286,7 @@ class _SwitchCheck:
 
     def _compare(self, kind: PacketKind, packet: Packet, destinations: Numbers, outcomes: Shared) -> None:
         walked: Forwarded | None = None
-        same: set[int] = set()  # values that agree
+        same: set[int] = set()  # table entries that agree with the rules
         for number in destinations.tolist():
             host = self._hosts[number]
             if host.router != self._router:

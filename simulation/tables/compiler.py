@@ -245,12 +245,12 @@ def _starts(counts: Iterable[int]) -> Numbers:
 
 
 def _concatenated(parts: Sequence[npt.NDArray[np.int64]]) -> Int32:
-    """Concatenates arrays."""
+    """Concatenates arrays, converted to int32."""
     return np.concatenate([np.empty(0, np.int32), *(part.astype(np.int32) for part in parts)])
 
 
 def _concatenated_starts(parts: Sequence[Numbers]) -> Int32:
-    """Concatenates several sequences of ranges, given by their starts."""
+    """Concatenates the `starts` arrays of several switches (see `Choices`) to one for the whole fabric."""
     shifts = np.cumsum([0, *(int(part[-1]) for part in parts)])
     shifted = [part[:-1] + shift for part, shift in zip(parts, shifts.tolist(), strict=False)]
     return _concatenated([*shifted, shifts[-1:]])

@@ -138,7 +138,12 @@ class CoverageFinder:
             yield matches, class_of_host, np.where(classes[found] == of_matches, found, -1)
 
     def _routers_of(self, class_of_host: Numbers) -> tuple[Numbers, npt.NDArray[np.bool_], Numbers]:
-        """Returns the routers of each class, whether all hosts of each belong to it, and the class bounds."""
+        """Returns the routers of the hosts in each class.
+
+        Returns:
+            The routers, class by class; for each of these, whether the class contains all hosts of the
+            router; and the bounds of the classes in both arrays.
+        """
         count = len(self._host_counts)
         pairs, hosts = np.unique(class_of_host * count + self._routers, return_counts=True)
         routers = pairs % count

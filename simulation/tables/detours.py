@@ -38,7 +38,7 @@ class AdaptiveUse(NamedTuple):
 
 @dataclass(frozen=True)
 class Detours:
-    """The adaptive choices of a switch.
+    """The adaptive choices of a switch; keys are those of `simulation.tables.shapes`.
 
     Attributes:
         minimal: (choices,): key of the minimal path.
@@ -232,7 +232,7 @@ def _keys_of_candidates(
 
 
 def _output_sets(keys: Numbers, shapes: ShapeRegistry) -> tuple[Numbers, list[tuple[int, ...]]]:
-    """Returns the index of each key's set of outputs, or -1, and the sets."""
+    """Returns, for each key, the index of its set of outputs, or -1 if it has none; and the distinct sets."""
     distinct, places = np.unique(np.where(keys < 0, -1, shapes.shapes(keys)), return_inverse=True)
     sets = [() if shape < 0 else shapes.output_sets[shape] for shape in distinct.tolist()]
     ordered = sorted({*sets} - {()})
@@ -241,7 +241,7 @@ def _output_sets(keys: Numbers, shapes: ShapeRegistry) -> tuple[Numbers, list[tu
 
 
 def _hops(uses: Sequence[AdaptiveUse], lengths: Numbers) -> Numbers | None:
-    """Returns the hops of all candidates, in 1/256; None if no group has them."""
+    """Returns the hops of all candidates, in 1/256 hops; None if no group of the plan states hops."""
     if not any(use.group.hops for use in uses):
         return None
     hops = [use.group.hops or (0.0,) * length for use, length in zip(uses, lengths.tolist(), strict=True)]

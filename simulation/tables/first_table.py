@@ -100,7 +100,7 @@ class FirstTable:
             )
 
     def _only_start(self, best: Numbers, packet: Packet) -> tuple[Table, Packet] | None:
-        """Returns the next table and the packet there; all given rules must agree on them."""
+        """Returns the next table and the packet there, on which all rules must agree; None if dropped."""
         rules = self._plan.rules
         starts = {
             (int(rules.goto[rule]), int(rules.actions[rule])) if rule >= 0 else (-1, -1)

@@ -37,7 +37,7 @@ class SwitchTables:
     Attributes:
         rows: by kind of arrival, the switch's row of the array in `ForwardingTables`.
         delivered: for each of the router's hosts, whether its packets are delivered.
-        choices: the outcomes of the choices, with outputs instead of links.
+        choices: the outcomes of the choices, with numbers of the router's outputs instead of links.
         adaptive: the adaptive choices, with numbers of choices as keys; None if there are none.
     """
 
@@ -106,7 +106,9 @@ class SwitchForwarding:
     # ---- rows of keys ----
 
     def row(self, arrival: Arrival) -> Numbers:
-        """Returns the keys of choices by destination or tag: NO_CHOICE, or -2 - a for adaptive choice a.
+        """Returns the key of the choice for each destination router, or each router that a tag may name.
+
+        Values below 0 are not keys: NO_CHOICE, or -2 - a for adaptive choice a.
 
         Args:
             arrival: the kind of arrival.
@@ -147,7 +149,7 @@ class SwitchForwarding:
             tags: (N,): whether packets may have a tag that names the router.
 
         Raises:
-            PlanError: they are not.
+            PlanError: the router treats some of these packets differently.
         """
         self.row(arrival)
         uncertain = np.flatnonzero(self._uncertain[arrival] & tags)
@@ -199,7 +201,7 @@ class SwitchForwarding:
         return keys
 
     def _keys(self, actions: Numbers, packet: Packet, tags: Numbers | None = None) -> Numbers:
-        """Returns the keys of packets that reach action lists.
+        """Returns, for each action list, the key of the choice of packets that reach the list.
 
         Args:
             actions: the numbers of the action lists.
@@ -232,7 +234,12 @@ class SwitchForwarding:
         return keys
 
     def _target_info(self, target: int) -> tuple[int, int, int, bool]:
-        """Returns a target's shape, the tag and mark after it, and whether the ingress port is cleared."""
+        """Returns facts about packets that reach a target.
+
+        Returns:
+            The number of the target's shape, or _LOST, _MIXED or _ADAPTIVE; the tag and the mark of packets
+            afterwards; and whether their ingress port is cleared.
+        """
         info = self._target_infos.get(target)
         if info is None:
             info = self._target_infos[target] = self._find_target_info(target)
@@ -256,7 +263,7 @@ class SwitchForwarding:
         return self._shapes.add(shape), tag, mark, cleared
 
     def _special_key(self, target: int, packet: Packet) -> int:
-        """Returns the key of packets at an adaptive group, or at a target with different tags or marks."""
+        """Returns the key for an adaptive group (-2 - a), or for outcomes that differ in tag or mark."""
         group = self._groups.adaptive_group(target)
         if group is None:
             outcomes = self._groups.outcomes(target)
@@ -368,7 +375,7 @@ class SwitchForwarding:
 
 
 class _Numbering:
-    """Translates keys of choices to numbers."""
+    """Numbers the choices of a switch, and translates their keys to these numbers."""
 
     def __init__(self, keys: Numbers) -> None:
         """Numbers distinct keys in the given order."""

@@ -24,7 +24,7 @@ Flags = npt.NDArray[np.bool_]
 
 
 class SwitchRules:
-    """The rules of one switch."""
+    """Looks up the treatment of packets in the rules of one switch."""
 
     def __init__(self, plan: PlanRules, router: int, routers: int, outputs: Outputs, hosts: slice) -> None:
         """Splits the rules of a switch by table.
@@ -121,13 +121,13 @@ class SwitchRules:
         return popped is not None and not self._is_untagged(popped, 0)
 
     def _after_tag(self, mark: int) -> Treatments | None:
-        """Returns the treatment of packets with the router's own tag; None if the tag is not removed."""
+        """Returns the treatment of packets after the router has removed its own tag; None if it does not."""
         start = self._first.link_start(Packet(KEPT, mark, Ingress.LINK))
         popped = None if start is None else self._tag_treatments(*start).popped
         return None if popped is None else self._treatments(*popped)
 
     def _is_untagged(self, treatments: Treatments, mark: int) -> bool:
-        """Returns whether a treatment equals that of untagged packets, except for the router itself."""
+        """Returns whether a treatment equals that of untagged packets, except in the router's own column."""
         untagged = self.from_link(mark)
         columns = np.ones(len(untagged.actions), bool)
         columns[self._router] = False
@@ -150,7 +150,13 @@ class SwitchRules:
     def _follow(
         self, best: Numbers, packet: Packet, treat: Callable[[Table, Packet], Treatments]
     ) -> Treatments:
-        """Returns the treatment by the best rules and by the tables that they lead to."""
+        """Returns the treatment of packets by rules and by the tables in which they continue.
+
+        Args:
+            best: the rule that applies, by column; -1 for none.
+            packet: the packet that the rules match.
+            treat: (next table, packet there) -> the treatment from there.
+        """
         rules = self._plan.rules
         matched = best >= 0
         actions = np.where(matched, rules.actions[best], DROPPED)
@@ -223,7 +229,13 @@ class SwitchRules:
         return best
 
     def _fill(self, best: Numbers, columns: slice, for_all: Numbers) -> None:
-        """Enters the last of some rules for all destinations in columns without a better rule."""
+        """Enters a rule for all destinations in columns without a rule, or with one of lower priority.
+
+        Args:
+            best: the best rule so far, by column; it is updated.
+            columns: the range of columns.
+            for_all: rules that match all destinations, by ascending priority; the last one is entered.
+        """
         if len(for_all):
             priority, top = self._plan.rules.priority, int(for_all[-1])
             own = best[columns]

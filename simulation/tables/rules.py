@@ -27,7 +27,7 @@ _COLUMN = {field: column for column, field in enumerate(_FIELDS)}
 _OTHER = len(_FIELDS)
 
 ANY, EXACT = 0, -1  # masks of a field that is not matched, and of one that is matched exactly
-_DSCP = (0, REROUTED_DSCP)  # by mark
+_DSCP = (0, REROUTED_DSCP)  # the packets' DSCP, by mark
 
 
 @dataclass(frozen=True)

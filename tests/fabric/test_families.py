@@ -29,6 +29,7 @@ FABRICS = [
 ]
 
 
+@pytest.mark.tried_again
 @pytest.mark.parametrize(("name", "params", "routing"), FABRICS, ids=str)
 def test_a_network_delivers_repairs_and_carries_traffic(name, params, routing):
     # So slow that a machine with other work still forwards frames in time.
@@ -40,10 +41,7 @@ def test_a_network_delivers_repairs_and_carries_traffic(name, params, routing):
         check = check_all_pairs(fabric, QUIET)
         assert check.pairs == check.delivered == len(routers) * (len(routers) - 1)
         traffic = TrafficOptions("uniform", 0.1, 1000, 64, 0.2, 1.0, seed=1)
-        for _ in range(3):  # a busy machine may spoil a run
-            summary = measure(fabric, traffic, check, QUIET).summary
-            if summary.fidelity.valid:
-                break
+        summary = measure(fabric, traffic, check, QUIET).summary
         assert summary.fidelity.valid, summary.fidelity.reasons
         assert summary.loss == 0
         fabric.controller.stop()
@@ -57,6 +55,7 @@ def test_a_network_delivers_repairs_and_carries_traffic(name, params, routing):
         eventually(lambda: probe_all_pairs(fabric) == ([], longest))
 
 
+@pytest.mark.tried_again
 def test_two_choices_on_a_way_are_independent():
     """In a tree of three levels with one hash, switches of the middle use half of their links upward."""
     options = fabric_options("fat-tree", {"arity": 2, "levels": 3}, hosts=2, routing="nca")

@@ -1,5 +1,7 @@
 """The item of papers that sends real packets: a tiny network beside its simulations, measured once."""
 
+import pytest
+
 from experiments.events.base import ignore
 from experiments.papers.beyond.members import NetworkWithHosts
 from experiments.papers.beyond.real import RealNetwork, real_packets
@@ -9,6 +11,7 @@ from experiments.papers.performance.model import ComputeSettings
 from experiments.results.run_directory import kept_directory
 
 
+@pytest.mark.tried_again
 def test_real_packets_agree_with_simulations_and_theory_and_are_measured_once(tmp_path, monkeypatch):
     member = NetworkWithHosts(network("polarfly q=2", "polarfly", q=2), 1)
     tiny = RealNetwork(member, ("uniform",), (0.3,), 4)

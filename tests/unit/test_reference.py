@@ -11,6 +11,7 @@ from names_page import names_page
 from notebook_page import notebook_page
 
 import polarlab
+import polarlab.extend
 from polarlab.cli.parser import commands
 from routing.registry import ROUTINGS
 from topology.registry import FAMILIES
@@ -49,7 +50,7 @@ def test_names_of_registries_are_on_their_page():
 
 def test_every_exported_name_is_in_the_reference_of_python():
     page = "".join(api_pages().values())
-    for name in polarlab.__all__:
+    for name in (*polarlab.__all__, *polarlab.extend.__all__):
         assert name.startswith("_") or f".{name}\n" in page, name
 
 

@@ -1,7 +1,8 @@
 """Resilience: links fail in random order until the graph is disconnected; distances while it is connected.
 
-Every link is equally likely to fail next; parallel links fail individually. The links that fail last contain
-a spanning tree: the graph is disconnected as soon as the first link of this tree fails.
+Every link is equally likely to fail next; parallel links fail individually. Consider the spanning tree of the
+links that fail last (a maximum spanning tree by failure time). The graph is disconnected as soon as the first
+link of this tree fails.
 
 Source: Slim Fly (SC14), section III-D; PolarFly (SC22), section IX-B and Fig 14: 100 runs, and the distances
 of the run with the median share.
@@ -39,7 +40,7 @@ class Distances(NamedTuple):
 
 @dataclass(frozen=True)
 class Resilience:
-    """The results of failures of links in random orders.
+    """Shares of failed links that disconnect a graph, over several random orders of failure (runs).
 
     Attributes:
         shares: float array, runs, ascending: the share of failed links that disconnects the graph.
@@ -51,7 +52,10 @@ class Resilience:
 
     @property
     def median(self) -> float:
-        """The share of the median run; of an even number of runs, of the lower of the two middle ones."""
+        """The median over all runs of the share of failed links that disconnects the graph.
+
+        For an even number of runs, it is the lower of the two middle shares.
+        """
         return float(self.shares[(len(self.shares) - 1) // 2])
 
     @property
@@ -78,7 +82,8 @@ class Resilience:
             The share of the runs, 0 to 1.
         """
         failed = round(share * len(self.order))
-        # A run's share includes the failure that disconnects it; half a link is safe against rounding.
+        # A run's share includes the failure that disconnects its graph, so the graph stays connected if fewer
+        # links have failed. Adding half a link makes the comparison safe against rounding.
         return float(np.mean(self.shares * len(self.order) > failed + 0.5))
 
 
@@ -136,8 +141,8 @@ def survived_failures(routers: int, ends: Ends, order: npt.NDArray[np.int64]) ->
     from scipy.sparse import csr_matrix
     from scipy.sparse.csgraph import minimum_spanning_tree
 
-    # Links that fail late get small weights. The matrix would add up parallel links: only the last one
-    # counts.
+    # Links that fail late get small weights. The matrix would add up the weights of parallel links, so it
+    # contains only the last of them to fail.
     weight = np.empty(len(order))
     weight[order] = np.arange(len(order), 0, -1)
     by_weight = np.argsort(weight)
@@ -150,7 +155,7 @@ def survived_failures(routers: int, ends: Ends, order: npt.NDArray[np.int64]) ->
 def distances_after(
     topology: Topology, order: npt.NDArray[np.int64], shares: npt.ArrayLike
 ) -> list[Distances]:
-    """Returns the distances in a graph after shares of its links have failed.
+    """Returns, for each share of failed links, the distances in the graph that remains.
 
     Args:
         topology: the graph.

@@ -67,10 +67,10 @@ def router_classes(topology: Topology) -> RouterClasses:
 
 
 def _generators(topology: Topology) -> list[list[int]]:
-    """Returns permutations that generate the automorphisms; routers are their first points.
+    """Returns generators of the automorphism group: permutations whose first N entries are routers.
 
-    BLISS treats parallel links as one. Therefore each set of parallel links becomes an extra point between
-    its routers, coloured by the number of links.
+    BLISS treats parallel links as one. Therefore each set of parallel links becomes an extra vertex between
+    its routers, coloured by the number of links; these vertices are numbered from N.
     """
     import igraph  # optional dependency
 

@@ -54,8 +54,8 @@ class Family:
         summary: a phrase with the number of routers and the diameter.
         example: command-line words that name one member.
         group: the group under which the family is listed, one of GROUPS.
-        members: () -> the members for comparisons by size, with the shapes that the sources compare, in any
-            order and possibly beyond the largest that can be built; None for families without a series.
+        members: function without arguments that yields the members for comparisons by size, in any order;
+            some may be larger than what can be built. None for families without members of many sizes.
 
     Examples:
         >>> import networkx as nx

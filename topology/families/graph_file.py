@@ -2,11 +2,11 @@
 
 A line of an edge list is a link `a b`, optionally followed by data in braces, which are ignored. A line of an
 adjacency list is a router and its neighbours, `a b c ...`, as networkx writes them. A link that occurs
-several times in an edge list or in GraphML is that many parallel links; in an adjacency list, what counts is
-how often one router names it. Routers are numbered in the order of their names; numeric names are sorted by
-value.
+several times in an edge list or in GraphML is that many parallel links. In an adjacency list, a link that one
+router lists k times is k parallel links. Routers are numbered in the order of their names; numeric names are
+sorted by value.
 
-A node of GraphML may have the attribute `hosts`, its number of hosts; every other router has one. The option
+A node of GraphML may have the attribute `hosts`, its number of hosts; the default is one. The option
 `hosts` multiplies these numbers.
 """
 
@@ -54,7 +54,7 @@ class GraphFile(SearchedTopology):
 
         Raises:
             ParameterError: the file cannot be read, or does not contain one connected undirected graph of 2
-                to 16384 routers without self-loops; the message names the place.
+                to 16384 routers without self-loops; the message names the file and, if possible, the line.
         """
         path = options["from"]
         names, links, hosts = _read(path)
@@ -106,7 +106,7 @@ def _by_value(label: str) -> tuple[int, int, str, str]:
 
 
 def _read(path: str) -> tuple[set[str], _Links, dict[str, int]]:
-    """Returns the routers' names, the links, and the numbers of hosts in a file."""
+    """Reads a graph file; returns (router names, links, router name -> number of its hosts)."""
     if not path:
         raise ParameterError("graph file must be named, got an empty name")
     kind = next((kind for ending, kind in _FORMATS.items() if path.lower().endswith(ending)), "edgelist")
@@ -121,7 +121,7 @@ _Lines = Iterator[tuple[str, list[str]]]
 
 
 def _words(path: str, text: str) -> _Lines:
-    """Yields the place and the words of every non-empty line."""
+    """Yields (`FILE, line N` for errors, the words of the line) of every non-empty line."""
     for number, line in enumerate(text.split("\n"), start=1):
         words = line.partition("#")[0].split()
         if words:
@@ -150,7 +150,7 @@ def _adjacency(lines: _Lines) -> tuple[set[str], _Links]:
             counts[router, other] += 1
     links: _Links = []
     for (a, b), times in counts.items():
-        # Either end of a link may name it, or both.
+        # A link may be listed by one of its ends or by both; the larger of both counts is used.
         if (b, a) not in counts or (times, a) > (counts[b, a], b):
             links += [(a, b)] * times
     return names, links
@@ -162,7 +162,7 @@ def _check_ends(where: str, a: str, b: str) -> None:
 
 
 class _GraphML:
-    """A GraphML reader whose errors name the line.
+    """A reader of GraphML whose error messages contain the line number.
 
     Edges with equal ids are parallel links; networkx would merge them.
     """
@@ -178,7 +178,7 @@ class _GraphML:
         self._graphs = 0
         self._root = ""
         self._names: set[str] = set()
-        self._links: list[tuple[str, str, str]] = []  # source, target, place
+        self._links: list[tuple[str, str, str]] = []  # source, target, line for errors
         self._hosts: dict[str, int] = {}
         self._hosts_keys: set[str] = set()  # ids of the keys that mark numbers of hosts
         self._node, self._text = "", ""

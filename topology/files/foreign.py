@@ -36,21 +36,23 @@ class Foreign:
     options: frozenset[str] = frozenset()
 
     def without(self, names: Collection[str]) -> Foreign:
-        """Returns the file without some options, whose values come from elsewhere."""
+        """Returns a copy without the given options, because their values come from elsewhere."""
         return replace(self, options=self.options - {*names})
 
     def of(self, names: Collection[str]) -> Foreign:
-        """Returns the file with the given options."""
+        """Returns a copy whose `options` are the given names."""
         return replace(self, options=frozenset(names))
 
 
 def read_judged(path: Path, limit: int, *, need: str = "") -> tuple[str, Foreign | None]:
-    """Returns the text of a file, and a `Foreign` if another user can change that very file.
+    """Returns (the text of a file; a `Foreign` if another user can change this file, else None).
+
+    The file that is judged is the one that is read, even if its path is replaced in the meantime.
 
     Args:
         path: the file.
         limit: its largest permitted size in bytes.
-        need: the last clause of the error, about the file that is needed.
+        need: a clause that ends the error message, such as `it must be a file of prices`.
 
     Raises:
         ParameterError: it cannot be read, or is not UTF-8 text.

@@ -1,4 +1,4 @@
-"""Values that a child process reads from an inherited descriptor of a file that is in no folder."""
+"""Passes values to child processes, through the inherited descriptor of an anonymous file in memory."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from typing import Any
 
 @contextmanager
 def inheritable(value: Any) -> Iterator[tuple[int, ...]]:
-    """Opens an anonymous file with a value for child processes that are started in the block.
+    """Writes a value to an anonymous file, from which child processes started in the block can read it.
 
     Args:
         value: any JSON value; None opens no file.
 
     Yields:
-        The descriptor of the file, for `inherited`; an empty tuple for None.
+        A tuple with the file's descriptor, which the child passes to `inherited`; an empty tuple for None.
     """
     if value is None:
         yield ()
@@ -29,10 +29,10 @@ def inheritable(value: Any) -> Iterator[tuple[int, ...]]:
 
 
 def inherited(descriptor: int) -> Any:
-    """Returns the value that the parent process has written.
+    """Returns the value that the parent process has written in a block of `inheritable`.
 
     Args:
-        descriptor: the inherited descriptor of the file.
+        descriptor: the file descriptor inherited from the parent process; it is closed.
     """
     with open(descriptor, "rb") as file:
         return json.load(file)

@@ -24,7 +24,7 @@ from pathlib import Path
 from topology.files.rights import ROOT
 
 _CLONE_FS = 0x200
-# Folders of root to use if the given one is not root's; at least the last one always is.
+# Where root's temporary files go if other users can change the folder from TMPDIR; nobody else can change /.
 _TEMPORARY = (Path("/tmp"), Path("/var/tmp"), Path("/"))  # noqa: S108
 # Variables of the XDG Base Directory Specification that name folders.
 _BASE_FOLDERS = re.compile(r"XDG_[A-Z]+_(HOME|DIRS?)")
@@ -33,10 +33,10 @@ _command: list[bool] = []
 
 
 def run_as_command() -> None:
-    """Marks this process as the command line program, in which only PolarLab uses the libraries.
+    """Marks this process as PolarLab's command line, so that `import_isolated` isolates every library.
 
-    As root, it replaces a home folder that another user can write to, as under `sudo -E`: libraries load
-    pickles and settings from there, which can run programs.
+    If root runs it, HOME must not be a folder that another user can change, as under `sudo -E`: libraries
+    load pickles and settings from there, which can run programs. HOME is replaced in this case.
     """
     _command.append(True)
     if os.geteuid() == ROOT:
@@ -44,7 +44,7 @@ def run_as_command() -> None:
 
 
 def _leave_homes_of_others() -> None:
-    """Sets HOME to a folder of root's, and unsets variables whose folders others can change."""
+    """Sets HOME to a folder that only root can change, and unsets XDG variables that name other folders."""
     os.environ["HOME"] = str(trusted_folder(homes(), "home"))
     for name in filter(_BASE_FOLDERS.fullmatch, [*os.environ]):
         folders = [Path(os.path.realpath(folder)) for folder in os.environ[name].split(os.pathsep)]
@@ -55,9 +55,10 @@ def _leave_homes_of_others() -> None:
 
 
 def import_isolated(name: str, folder: Path) -> None:
-    """Imports a library as if from another working folder, if this is the command line program or root's.
+    """Imports a library while another folder is the working folder, where it searches for its settings.
 
-    Other programs may want their own settings; a library that is already imported stays as it is.
+    This applies to PolarLab's command line and to every process of root. In any other program, which may want
+    its own settings, nothing is imported here. A library that is already imported stays as it is.
 
     Args:
         name: name of the library.
@@ -84,12 +85,12 @@ def import_isolated(name: str, folder: Path) -> None:
 
 
 def trusted_folder(folders: Iterable[Path], purpose: str) -> Path:
-    """Returns the first of some folders; for root, the first that no other user can change.
+    """Returns the first of the given folders; for root, the first that no other user can change.
 
     Args:
-        folders: the folders; they need not exist.
-        purpose: a word for the name of the new folder that is created if none of these is safe; it is
-            removed when the process exits.
+        folders: the folders, in order of preference; they need not exist.
+        purpose: a word in the name of the folder that is created if other users can change all the given
+            ones; this folder is removed when the process exits.
 
     Returns:
         The folder; for root, with all symbolic links resolved.
@@ -114,7 +115,7 @@ def temporary_folder() -> Path:
 
 
 def homes() -> tuple[Path, ...]:
-    """Returns the home folder from the environment and, for root, the one in the user database."""
+    """Returns this user's home folder as HOME names it; for root, also as the user database does."""
     found = []
     with contextlib.suppress(RuntimeError):  # the user has no home
         found.append(Path.home())

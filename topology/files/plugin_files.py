@@ -54,7 +54,12 @@ def load_plugin(path: Path, approves: Callable[[Foreign, str], bool]) -> None:
 
 
 def _text(content: bytes, shown: str) -> str:
-    """Returns the text that is both shown and compiled; raises ParameterError if it is not UTF-8."""
+    """Returns the source text of a plug-in.
+
+    Raises ParameterError if the content is not UTF-8, or declares another encoding.
+
+    With another encoding, Python could run other code than the text that was shown for approval.
+    """
     text = text_of(content, shown, what="plug-in")
     try:
         declared, _ = tokenize.detect_encoding(iter(text.encode().split(b"\n")).__next__)
@@ -67,10 +72,11 @@ def _text(content: bytes, shown: str) -> str:
 
 
 def take_over(files: Sources) -> None:
-    """Replaces the plug-in files that this process has run with those of another process.
+    """Loads the plug-in files that another process has loaded, and unloads all others.
 
     Args:
-        files: the files; those that this process has already run are skipped.
+        files: (path, content) of each file. A file that this process has run with the same content is not
+            run again; definitions from all other files are removed.
 
     Raises:
         UsageError: a file fails, or registers something invalid.
@@ -83,7 +89,13 @@ def take_over(files: Sources) -> None:
 
 
 def _run(path: str, content: bytes, shown: str) -> None:
-    """Runs a plug-in file, unless its content has been run; `shown` is its name in errors."""
+    """Runs a plug-in file, unless the same content of this path has been run.
+
+    Args:
+        path: the absolute path of the file.
+        content: its bytes.
+        shown: its name in errors.
+    """
     before = _loaded.get(path)
     if before is not None:
         if before.content == content:
@@ -103,11 +115,11 @@ def _run(path: str, content: bytes, shown: str) -> None:
 
 
 class Needed(NamedTuple):
-    """The plug-ins that another process needs.
+    """The plug-ins that another process needs in order to use some definitions.
 
     Attributes:
-        files: plug-in files, for `take_over`; empty if no name comes from a file.
-        kept: name -> its plug-in, in the form of `check_plugins`.
+        files: (path, content) of each plug-in file, for `take_over`; empty if no definition is from a file.
+        kept: name of each definition -> the text of its plug-in, for `check_plugins`.
     """
 
     files: Sources
@@ -115,7 +127,7 @@ class Needed(NamedTuple):
 
 
 def needed(*names: str) -> Needed:
-    """Returns the plug-ins that another process needs for some definitions.
+    """Returns the plug-ins that another process needs in order to use the named definitions.
 
     Args:
         *names: names of the definitions that the process needs.
@@ -138,14 +150,14 @@ def needed(*names: str) -> Needed:
 
 
 def handed_over(*names: str) -> AbstractContextManager[tuple[int, ...]]:
-    """Opens the file from which a child process can `receive` the plug-ins of some names.
+    """Passes plug-in files to child processes, which load them with `receive`.
 
     Args:
-        *names: names of the definitions that it needs.
+        *names: names of the definitions that the child processes need.
 
     Returns:
-        A context with the descriptor of an open file, as in `inheritable`; empty if no name comes from a
-        plug-in file.
+        A context manager whose value is a tuple with one file descriptor, as in `inheritable`; the tuple is
+        empty if no definition comes from a plug-in file.
 
     Raises:
         UsageError: one of them was registered from Python, and cannot be passed to another process.

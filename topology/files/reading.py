@@ -58,7 +58,7 @@ def read_bytes(
         path: the file; symbolic links are followed.
         limit: its largest permitted size in bytes.
         what: a noun for the file, for errors.
-        need: the last clause of the error, about the file that is needed.
+        need: a clause that ends the error message, such as `it must be a file of prices`.
         opened: called with the descriptor of the open file whose content is returned.
 
     Returns:
@@ -90,7 +90,7 @@ def read_text(
         path: the file; symbolic links are followed.
         limit: its largest permitted size in bytes.
         what: a noun for the file, for errors.
-        need: the last clause of the error, about the file that is needed.
+        need: a clause that ends the error message, such as `it must be a file of prices`.
         opened: called with the descriptor of the open file whose content is returned.
 
     Returns:
@@ -109,7 +109,7 @@ def text_of(content: bytes, path: Path | str, *, what: str = "", need: str = "")
         content: the bytes of the file.
         path: the file, for errors.
         what: a noun for the file, for errors.
-        need: the last clause of the error, about the file that is needed.
+        need: a clause that ends the error message, such as `it must be a file of prices`.
 
     Raises:
         FileError: it is not UTF-8 text; the error names the line.
@@ -146,7 +146,10 @@ def read_lines(path: Path | str, limit: int, *, what: str = "") -> Iterator[str]
 
 
 def _content(reached: Reached, limit: int, opened: Callable[[int], object] | None) -> bytes:
-    """Returns the content of a file; raises ValueError, with the reason, if it may not be read."""
+    """Returns the bytes of the file that `reached` names, for `read_bytes`.
+
+    Raises ValueError with the reason if it is too long or not a regular file.
+    """
     with reached.rights():
         # Opening a device may have side effects, so its type is checked before.
         _check_regular(os.stat(reached.name, dir_fd=reached.folder, follow_symlinks=False))
@@ -159,7 +162,7 @@ def _content(reached: Reached, limit: int, opened: Callable[[int], object] | Non
         if opened:
             opened(descriptor)
         content = file.read(limit + 1)
-    if len(content) > limit:  # it grew in the meantime, or is in /proc
+    if len(content) > limit:  # it has grown since, or is in /proc, where sizes are 0
         raise ValueError(_too_long(limit))
     return content
 
@@ -182,7 +185,13 @@ def _error(path: Path | str, reason: str, what: str, need: str, *, missing: bool
 
 
 def read_counters(descriptor: int) -> bytes:
-    """Returns the present content of an open file of the kernel, which gives a few pages in each call."""
+    """Returns the content of an open file in /proc or /sys, from its start.
+
+    Several reads are needed, because the kernel returns only a few pages in each.
+
+    Args:
+        descriptor: the file descriptor; its position does not matter and stays.
+    """
     chunks, position = [], 0
     while chunk := os.pread(descriptor, _COUNTER_BYTES, position):
         chunks.append(chunk)

@@ -78,7 +78,12 @@ def _valid_id(text: str) -> int | None:
 
 @lru_cache(maxsize=64)
 def _groups(user: int, called: tuple[int, int] | None) -> tuple[int, tuple[int, ...]]:
-    """Returns the primary group and all groups of a user."""
+    """Returns (id of the user's primary group, ids of all groups of the user).
+
+    Args:
+        user: the user's ID.
+        called: user and group of the caller of sudo, whose group replaces the one in the user database.
+    """
     group = called[1] if called and called[0] == user else None
     try:
         entry = pwd.getpwuid(user)

@@ -62,11 +62,11 @@ def walked(path: Path) -> Iterator[Reached]:
 
 
 def named(error: OSError, path: str | Path) -> OSError:
-    """Returns an error about a descriptor as an error that names its path.
+    """Returns a copy of an error whose message contains the full path of the file.
 
     Args:
-        error: the error; it names no file, or only the last component.
-        path: the path.
+        error: the error of an operation on a descriptor; it contains no path, or only the last component.
+        path: the path of the file.
     """
     return OSError(error.errno, error.strerror, os.fspath(path))
 
@@ -85,7 +85,7 @@ class _Walk:
             self._enter(os.open(".", _PASS | os.O_DIRECTORY))
 
     def to_the_end(self) -> Reached:
-        """Returns the last component, after following all links."""
+        """Follows all components and links that are left, and returns the last component."""
         while self._left:
             name = self._left.pop()
             link = self._step(name, last=not self._left)
@@ -96,7 +96,11 @@ class _Walk:
         return Reached(self._folder, ".", self._user)
 
     def _step(self, name: str, *, last: bool) -> int | None:
-        """Enters a folder, or returns the descriptor of a link; the last component is not entered."""
+        """Enters the folder `name` of the current folder, unless it is the last component of the path.
+
+        Returns:
+            The descriptor of `name` if it is a symbolic link, which must be followed next; else None.
+        """
         with rights_of(self._user):
             if not last:
                 with contextlib.suppress(NotADirectoryError):
@@ -117,7 +121,7 @@ class _Walk:
 
     def _follow(self, link: int) -> None:
         self._links += 1
-        # The owner of a folder may have moved a link of root's into it.
+        # The owner of a folder may have moved root's link into it, so the folder's owner counts, too.
         owner = os.fstat(link).st_uid or os.fstat(self._folder).st_uid
         if self._links > _MAX_LINKS or (owner and self._user not in (ROOT, owner)):
             raise OSError(errno.ELOOP, os.strerror(errno.ELOOP))
@@ -125,7 +129,7 @@ class _Walk:
         self._prepend(os.readlink("", dir_fd=link))
 
     def _prepend(self, path: str) -> None:
-        """Prepends the components of a path to those that are left."""
+        """Makes the components of `path` the next ones to follow; an absolute path restarts the walk at /."""
         if path.startswith("/"):
             self._enter(os.open("/", _PASS | os.O_DIRECTORY))
         self._left += reversed([part for part in path.split("/") if part not in ("", ".")])

@@ -53,7 +53,7 @@ class Folder:
 
     @property
     def is_new(self) -> bool:
-        """Whether it was created by this process."""
+        """Whether this process created the folder."""
         return self._above is not None
 
     def rights(self) -> contextlib.AbstractContextManager[None]:
@@ -61,24 +61,24 @@ class Folder:
         return rights_of(self._user)
 
     def names(self) -> list[str]:
-        """Returns the names of its entries."""
+        """Returns the names of the folder's entries."""
         with self._naming_path(), self.rights():
             return os.listdir(self.descriptor)
 
     def is_writable(self) -> bool:
-        """Returns whether files can be created in it."""
+        """Returns whether files can be created in the folder."""
         with self.rights():
             return os.access(".", os.W_OK | os.X_OK, dir_fd=self.descriptor, effective_ids=True)
 
     def is_at_its_path(self) -> bool:
-        """Returns whether its path still leads to it; others may have renamed it."""
+        """Returns whether `path` still leads to this folder, which others may have renamed."""
         try:
             return os.path.samestat(os.stat(self.path), os.fstat(self.descriptor))
         except OSError:
             return False
 
     def free_bytes(self) -> int:
-        """Returns the free space of its disk in bytes."""
+        """Returns the free space, in bytes, of the disk that the folder is on."""
         disk = os.fstatvfs(self.descriptor)
         return disk.f_bavail * disk.f_frsize
 
@@ -100,12 +100,12 @@ class Folder:
         try:
             yield
         finally:
-            with contextlib.suppress(OSError):  # the disk has failed: the block's own error says so
-                self.remove(LOCK)  # while this process has the lock: the next one makes its own file
+            with contextlib.suppress(OSError):  # the disk has failed, which the block reports
+                self.remove(LOCK)  # before the lock is released: the next process creates a new file
             os.close(descriptor)
 
     def _lock(self) -> int:
-        """Returns the descriptor of the lock file."""
+        """Opens and locks the lock file; returns its descriptor."""
         for _ in range(_LOCK_TRIES):
             with self._naming_path(LOCK), self.rights():
                 descriptor = os.open(LOCK, _LOCK_FILE, 0o600, dir_fd=self.descriptor)
@@ -123,7 +123,12 @@ class Folder:
         raise BlockingIOError(errno.EAGAIN, "its lock file keeps changing")
 
     def _has(self, name: str, status: os.stat_result) -> bool:
-        """Returns whether a name still refers to an open file."""
+        """Returns whether this folder's entry `name` is still the file that was opened.
+
+        Args:
+            name: the name of the entry.
+            status: `os.fstat` of the open file.
+        """
         try:
             with self.rights():
                 now = os.stat(name, dir_fd=self.descriptor, follow_symlinks=False)
@@ -132,7 +137,7 @@ class Folder:
         return os.path.samestat(now, status)
 
     def folder(self, name: str) -> Folder:
-        """Returns a folder in it, and creates it if it does not exist.
+        """Opens a subfolder; creates it if it does not exist.
 
         Args:
             name: its name, or a path of several names.
@@ -155,7 +160,7 @@ class Folder:
         return below.folder(rest) if rest else below
 
     def create(self, name: str) -> IO[bytes]:
-        """Creates a file in it and opens it for writing.
+        """Creates a file in the folder and opens it for writing.
 
         Args:
             name: its name.
@@ -171,7 +176,7 @@ class Folder:
         return os.fdopen(descriptor, "wb")
 
     def begin(self, name: str) -> IO[bytes]:
-        """Creates a file in it, replacing any existing one, and opens it for writing.
+        """Creates a file in the folder, replacing any existing one, and opens it for writing.
 
         Args:
             name: its name.
@@ -271,7 +276,7 @@ class Folder:
             os.unlink(name, dir_fd=self.descriptor)
 
     def remove_all(self) -> None:
-        """Removes its content, the folder itself, and the folders that were created for it."""
+        """Removes the folder's content; if the folder is new, removes it and the parents created for it."""
         with self.rights():
             for name in os.listdir(self.descriptor):
                 try:
@@ -298,7 +303,7 @@ class Folder:
 
     @contextlib.contextmanager
     def _naming_path(self, name: str = "") -> Iterator[None]:
-        """Adds the path to errors raised in the block."""
+        """Adds the path of the folder, or of its entry `name`, to operating system errors in the block."""
         try:
             yield
         except FileNotFoundError:

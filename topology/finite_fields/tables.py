@@ -63,7 +63,16 @@ def tables(order: int) -> Tables:
 def _products(
     digits: npt.NDArray[np.int64], modulus: tuple[int, ...], characteristic: int
 ) -> npt.NDArray[np.int64]:
-    """Returns the coefficients of all products: int64 array, q x q x m."""
+    """Returns the product of every two field elements, as coefficients of polynomials.
+
+    Args:
+        digits: int64 array, q x m: the coefficients of each element, the constant term first.
+        modulus: the coefficients of the Conway polynomial, without the leading 1.
+        characteristic: p; coefficients are modulo p.
+
+    Returns:
+        int64 array, q x q x m.
+    """
     order, degree = digits.shape
     product = np.zeros((order, order, 2 * degree - 1), np.int64)
     for power in range(degree):
@@ -75,7 +84,7 @@ def _products(
 
 
 def _smallest_generator(product: npt.NDArray[np.int64]) -> int:
-    """Returns the smallest element whose powers are all non-zero elements."""
+    """Returns the smallest element whose powers run through all non-zero elements of the field."""
     order = len(product)
     for element in range(1, order):
         power, steps = element, 1

@@ -55,7 +55,7 @@ def end_text(status: int) -> str:
 
 
 def prefer(pid: int, niceness: int) -> None:
-    """Sets the priority of a process, if that is permitted.
+    """Sets the scheduling priority (niceness) of a process, if that is permitted.
 
     Args:
         pid: the process.

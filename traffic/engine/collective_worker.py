@@ -44,21 +44,21 @@ from traffic.workload.collectives.operations import Collective, Elements
 from traffic.workload.collectives.registry import COLLECTIVES
 
 _SLOTS = 512
-# Sockets are polled at intervals, because a wake-up costs more than a packet.
+# Sockets are polled at intervals, because waking up for every packet costs more than processing it.
 _POLL_INTERVAL_S = 0.0004
-# Number of segments per acknowledgement; fewer if one has waited too long.
+# Number of segments per acknowledgement; fewer if a segment has waited too long for one.
 ACKNOWLEDGE_EVERY = 8
 _CHECK_EVERY_NS = 10_000_000
-_MESSAGE_NUMBERS = 1 << 32  # message numbers on the wire
+_MESSAGE_NUMBERS = 1 << 32  # size of the number space of messages on the wire
 _FOREVER = 1 << 62
 
 
 class _EndedEarly(Exception):
-    """The run ends early: by request (without a message), or because of a rank (named in the message)."""
+    """Ends the run early; the message says which rank failed and how (empty: the parent requested it)."""
 
 
 class CollectiveWorker:
-    """The worker of one job; its sockets receive from its creation on."""
+    """Runs all ranks of one `CollectiveJob`; its sockets receive frames as soon as it is created."""
 
     def __init__(self, job: CollectiveJob, reporter: CountReporter) -> None:
         self._job, self._reporter = job, reporter
@@ -93,8 +93,9 @@ class CollectiveWorker:
         # Packets sent and received since the last call of `_count_sent` and `_count_received`.
         self._uncounted_sent: list[tuple[int, int, int, int]] = []
         self._uncounted_received: list[tuple[int, ...]] = []
-        self._acknowledgements_sent = self._acknowledgements_received = 0
-        # Progress, weighted by message size: all iterations, completed ones, and the current one.
+        self._acknowledgements_sent = np.zeros(len(job.hosts), np.int64)
+        self._acknowledgements_received = np.zeros(len(job.hosts), np.int64)
+        # Progress in bytes (message size per iteration): of all, completed, and current iterations.
         self._total = (job.iterations + job.warmup_iterations) * sum(job.message_bytes)
         self._completed = self._weight = 0
         self._base = 0  # number on the wire of the current iteration's first message
@@ -193,7 +194,7 @@ class CollectiveWorker:
         return self._iteration.finished_ns()
 
     def _check(self, now_ns: int) -> None:
-        """Detects lost packets; ends the run on request, or if a rank is dead or silent."""
+        """Detects lost packets; raises _EndedEarly on request, or if a rank is dead or silent."""
         self._reporter.done = (self._completed + self._weight * self._iteration.done) / self._total
         self._count_sent()
         self._count_received()
@@ -209,7 +210,7 @@ class CollectiveWorker:
                 raise _EndedEarly(self._silent_rank(source, destination, now_ns))
 
     def _silent_rank(self, source: int, destination: int, now_ns: int) -> str:
-        """Returns a sentence that names the unreachable one of two ranks."""
+        """Returns the error message for two ranks without contact; it names the one that is unreachable."""
         heard_ns = {pair: connection.heard_ns for pair, connection in self._outgoing.items()}
         silent = [
             pair
@@ -227,7 +228,7 @@ class CollectiveWorker:
         return self._job.hosts[self._job.ranks[rank]].name
 
     def _queue_ready_messages(self) -> None:
-        """Adds the segments of newly ready messages to the queues of their connections."""
+        """Queues the segments of messages that may be sent now, each at the connection of its two ranks."""
         for number in self._iteration.ready:
             message = self._messages.messages[number]
             pair = message.source, message.destination
@@ -292,13 +293,13 @@ class CollectiveWorker:
                 incoming.owed = ACKNOWLEDGE_EVERY  # due immediately
                 continue
             incoming.answers += 1
-            self._acknowledgements_sent += 1
+            self._acknowledgements_sent[self._host_of[destination]] += 1
 
     def _process_frames(self, count: int, now_ns: int) -> None:
-        """Processes received frames one by one; there are few at a time.
+        """Processes received frames one by one, not in bulk, because few arrive at a time.
 
-        Programs on hosts run as root and may forge frames: a frame without a rank's tag, or a copy, counts as
-        damaged.
+        Programs on hosts run as root and may forge frames: a frame without a valid tag (`traffic.wire.tags`),
+        or a duplicate, counts as damaged.
         """
         buffer = self._receivers.buffer
         slot_bytes = buffer.frames.strides[0]
@@ -318,7 +319,7 @@ class CollectiveWorker:
                 if head.kind == ACKNOWLEDGEMENT and self._process_acknowledgement(
                     (receiver, sender), head, payload, now_ns
                 ):
-                    self._acknowledgements_received += 1
+                    self._acknowledgements_received[self._host_of[receiver]] += 1
                 elif head.kind == DATA and self._process_segment((sender, receiver), head, payload, now_ns):
                     self._uncounted_received.append((sender, receiver, arrivals_ns[slot], *head))
                 else:
@@ -329,7 +330,7 @@ class CollectiveWorker:
         """Records a segment for acknowledgement and passes its data to the iteration.
 
         Returns:
-            Whether it has the bytes of its message and arrived for the first time.
+            Whether the segment's data is correct and arrived for the first time.
         """
         number = (head.message - self._base) % _MESSAGE_NUMBERS
         known = number < len(self._messages.messages)  # if not, it belongs to a previous iteration
@@ -350,7 +351,7 @@ class CollectiveWorker:
     def _process_acknowledgement(
         self, pair: tuple[int, int], head: Head, payload: memoryview, now_ns: int
     ) -> bool:
-        """Processes an acknowledgement for a pair of ranks; returns False for a copy."""
+        """Processes an acknowledgement for `pair` (source, destination); returns False for a duplicate."""
         connection = self._outgoing[pair]
         if not connection.answers.add(head.message):
             return False

@@ -37,7 +37,7 @@ MAX_DRAIN_NS = 60_000_000_000
 
 
 class Collector:
-    """The collector of one job's probes; its sockets receive from its creation on."""
+    """Receives the probes of one `TrafficJob`; its sockets receive frames as soon as it is created."""
 
     def __init__(self, job: TrafficJob, window: Window, reporter: CountReporter) -> None:
         self._job, self._window, self._reporter = job, window, reporter
@@ -60,8 +60,8 @@ class Collector:
         """
         last_ns = 0
         self._reporter.silences = partial(self._counts.silences, clock)
-        # If this process was suspended (standstill), packets may wait in its sockets: it reads them once more
-        # after the end. Packets under way may have been suspended equally long: it waits longer for them.
+        # If this process was suspended (standstill), packets may wait in its sockets: they are read once more
+        # after the end. Packets under way may have been suspended equally long, so the end is later by that.
         now_ns, standstill_ns = time.monotonic_ns(), 0
         while now_ns < self._quiet_at(clock, last_ns) + standstill_ns and not stopped():
             before_ns, now_ns = now_ns, time.monotonic_ns()
@@ -90,7 +90,7 @@ class Collector:
 
 
 class ProbeCounts:
-    """The running counts of a collection.
+    """Checks and counts the probes that a collector receives.
 
     Programs on hosts run as root and may forge frames. A frame is counted if it has the sender's tag and no
     frame with its number has arrived before; otherwise it counts as damaged.
@@ -128,7 +128,7 @@ class ProbeCounts:
         lengths, arrived_ns = buffer.lengths(count), buffer.arrivals_ns(count)
         good = intact(headers) & (lengths == self._frame_bytes)
         present = good & (headers["sent_ns"] >= clock.epoch_ns)
-        earlier = int(np.count_nonzero(good) - np.count_nonzero(present))  # with another key
+        earlier = int(np.count_nonzero(good) - np.count_nonzero(present))  # their tags have another key
         present &= genuine(frames, self._tagger)
         here = present & (destination == receivers)
         misdelivered = int(np.count_nonzero(present & ~here))
@@ -154,7 +154,7 @@ class ProbeCounts:
         return arrivals
 
     def silences(self, clock: Clock) -> Silence:
-        """Returns the silences since the last call; `clock` is the schedule's start."""
+        """Returns the longest times without arrivals since the last call; `clock` is the schedule's start."""
         now_ns = time.time_ns() - clock.epoch_ns
         open_s, outages = self._outages.take(now_ns, clock.monotonic_ns)
         silence = self._silences.take(now_ns, clock.monotonic_ns)
@@ -177,7 +177,7 @@ class ProbeCounts:
 
 
 def _address_index(job: TrafficJob) -> tuple[npt.NDArray[np.uint32], npt.NDArray[np.int64]]:
-    """Returns the hosts' IP addresses, ascending, and the index of each one's host."""
+    """Returns the IP addresses of all hosts in ascending order, and the host index of each address."""
     ips = np.array([host.ip for host in job.hosts], np.uint32)
     order = np.argsort(ips)
     return ips[order], order.astype(np.int64)

@@ -45,7 +45,7 @@ class TrafficInterrupted(KeyboardInterrupt):
 
 
 class TrafficBroken(TrafficError, MachineError):
-    """A traffic process failed while traffic was running; `result` has the remaining measurements."""
+    """A traffic process failed while traffic was running; `result` has the measurements that were saved."""
 
     def __init__(self, result: TrafficResult) -> None:
         super().__init__(result.failed)
@@ -74,7 +74,7 @@ def run_traffic(
 
     Raises:
         TrafficError: a process failed before the start.
-        TrafficBroken: a process failed while traffic was running; has the remaining measurements.
+        TrafficBroken: a process failed while traffic was running; has the measurements that were saved.
         TrafficInterrupted: Ctrl-C; has the measurements so far.
     """
     with tempfile.TemporaryDirectory(prefix="traffic-", dir=folder) as temporary:
@@ -160,7 +160,7 @@ def run_collective(
 
 
 def _complete(result: TrafficResult) -> TrafficResult:
-    """Returns the result of a complete run; raises TrafficBroken or TrafficInterrupted for any other."""
+    """Returns `result` if the run completed; otherwise raises TrafficBroken or TrafficInterrupted."""
     if result.failed:
         raise TrafficBroken(result)
     if result.interrupted:
@@ -218,7 +218,10 @@ def run_flows(
 
 
 class MeasuredWindow:
-    """The measurement window: given by the job, or started by a criterion; it may end ahead of time."""
+    """The measurement window of a running job.
+
+    The job defines the window, or it starts when throughput is steady (`SteadyState`). It can be ended early.
+    """
 
     def __init__(
         self,
@@ -234,11 +237,15 @@ class MeasuredWindow:
 
     @property
     def end_s(self) -> float:
-        """Its end in s since the schedule's start; inf if it is not known yet."""
+        """The end of the window, in seconds since the schedule's start; inf while it is not known."""
         return math.inf if self.window_ns is None else self.window_ns[1] / _NS
 
     def update(self, seconds: float) -> None:
-        """Starts the window when the criterion is reached, `seconds` after the schedule's start."""
+        """Starts the window once throughput is steady, or ends it early on request.
+
+        Args:
+            seconds: current time since the schedule's start.
+        """
         # The earliest time by which both processes know the window.
         next_ns = round(seconds * _NS) + _WINDOW_LEAD_NS
         criterion = self._criterion

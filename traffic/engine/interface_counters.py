@@ -1,4 +1,4 @@
-"""Counters of the frames and bytes that switches exchange with hosts, by the kernel."""
+"""The kernel's counters of the frames and bytes that switches exchange with hosts."""
 
 from __future__ import annotations
 
@@ -11,14 +11,15 @@ import numpy.typing as npt
 from topology.files.reading import read_counters
 from traffic.engine.jobs import HostSocket
 
-# Columns of a line in /proc/PID/net/dev; a host receives what its switch sends, and sends what that receives.
+# A host's rx bytes, rx frames, tx bytes and tx frames: columns of its switch's line in /proc/PID/net/dev. The
+# directions are swapped, because the host receives what the switch sends.
 _OF_THE_HOST = (8, 9, 0, 1)
 
 Numbers = npt.NDArray[np.int64]
 
 
 class InterfaceCounters:
-    """Counters of what the switches exchange with all hosts, from /proc/PID/net/dev of the switches."""
+    """Reads the counters of all switch interfaces to hosts from the switches' /proc/PID/net/dev."""
 
     def __init__(self, hosts: Sequence[HostSocket]) -> None:
         self._hosts: dict[int, dict[bytes, int]] = {}  # switch -> its interface -> index of the host
@@ -50,7 +51,7 @@ class InterfaceCounters:
             os.close(descriptor)
 
     def _read(self, before: Numbers) -> Numbers:
-        """Returns the current counts; `before` for a host whose link is gone."""
+        """Returns the current counters, hosts x 4; a host whose link is gone keeps its row of `before`."""
         counts = before.copy()
         for pid, descriptor in self._files.items():
             for line in read_counters(descriptor).split(b"\n"):

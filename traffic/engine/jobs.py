@@ -17,7 +17,7 @@ class HostSocket:
     """Interfaces at which a host's packets are sent and observed.
 
     Attributes:
-        name, ip: the host.
+        name, ip: the host's name, and its IPv4 address as an integer.
         interface: the host's own interface, from which its packets are sent.
         namespace_pid: a process in the host's network namespace.
         switch_interface: the switch's interface to the host. Arrivals are observed there: what it sends
@@ -34,12 +34,12 @@ class HostSocket:
 
     @property
     def sending_place(self) -> tuple[int, str]:
-        """(Process in the namespace, interface) where the host's packets are sent."""
+        """(Process id in the namespace, interface) where the host's packets are sent."""
         return self.namespace_pid, self.interface
 
     @property
     def arrival_place(self) -> tuple[int, str]:
-        """(Process in the namespace, interface) where the host's arrivals are observed."""
+        """(Process id in the namespace, interface) where the host's arrivals are observed."""
         return self.switch_pid, self.switch_interface
 
 

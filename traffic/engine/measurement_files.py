@@ -112,7 +112,7 @@ def _write(arrays: Mapping[str, Any], path: Path) -> None:
 
 
 def _arrays_of(measurement: Sent | Received | FlowOutcome) -> dict[str, Any]:
-    """Converts measurements to arrays by name."""
+    """Converts measurements to attribute name -> array, for np.savez; a histogram becomes two arrays."""
     arrays: dict[str, Any] = {}
     for name, value in vars(measurement).items():
         if isinstance(value, LogHistogram):
@@ -124,7 +124,7 @@ def _arrays_of(measurement: Sent | Received | FlowOutcome) -> dict[str, Any]:
 
 
 def _values_of(arrays: dict[str, Any]) -> dict[str, Any]:
-    """Converts arrays to the values of measurements by name, the inverse of `_arrays_of`."""
+    """Converts the arrays of a file to attribute name -> value, the inverse of `_arrays_of`."""
     values: dict[str, Any] = {}
     for name, array in arrays.items():
         if name.endswith(".counts"):
@@ -136,6 +136,6 @@ def _values_of(arrays: dict[str, Any]) -> dict[str, Any]:
 
 
 def _load_arrays(path: Path) -> dict[str, Any]:
-    """Reads the arrays of a file by name."""
+    """Returns the arrays of an .npz file: name -> array."""
     with np.load(path) as stored:
         return {name: stored[name] for name in stored.files}

@@ -23,9 +23,10 @@ _LEAD_NS = 50_000_000  # from the readiness of all processes to the first packet
 _READY_S = 60.0  # limit from a process's start to its readiness; opening sockets of many hosts takes a while
 _GRACE_S = 10.0
 _POLL_INTERVAL_S = 0.05
-# A process without reports for this time plus this share of the elapsed time (limited) has been suspended.
+# A process counts as suspended if it reports nothing for _SILENT_S plus this share of the run's time so far,
+# at most _MAX_SILENT_S.
 _SILENT_S, _SILENT_SHARE, _MAX_SILENT_S = 5.0, 0.1, 30.0
-# A longer time between two polls means that the machine or this process was suspended; it does not count.
+# A longer time between two polls counts as this, because the machine or this process was suspended.
 _MAX_POLL_INTERVAL_S = 0.5
 
 
@@ -114,7 +115,7 @@ class TrafficProcess:
         self.send(self._job)
 
     def silent_s(self, elapsed_s: float) -> float:
-        """Returns the time since the last report, given the time `elapsed_s` since the last call."""
+        """Returns the seconds since the last report; `elapsed_s` is the time since the last call."""
         silent = self._process.returncode is None and self._reports == self._reports_seen
         self._reports_seen = self._reports
         self._silent_s = self._silent_s + elapsed_s if silent else 0.0
@@ -268,7 +269,7 @@ def run_until_done(
 def _watch(
     processes: list[TrafficProcess], clock: Clock, latest_s: float, poll: Callable[[float], None]
 ) -> str:
-    """Waits until all processes have ended or one has failed; returns the reason, a sentence, or ""."""
+    """Waits until all processes have ended or one has failed; returns why it failed, or an empty string."""
     before_s = time.monotonic()
     try:
         while sum(process.running for process in processes):  # `sum` checks every process, unlike `any`

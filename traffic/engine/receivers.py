@@ -16,7 +16,9 @@ _SHARE = 4
 
 
 class Receivers:
-    """One socket per host, which receives what the host's switch sends to it, from its creation on.
+    """One packet socket per host, which receives a copy of each frame that the switch sends to that host.
+
+    The sockets receive frames as soon as the object is created.
 
     Attributes:
         buffer: the frames of the last `receive`; the caller resets it before the next call.

@@ -23,7 +23,7 @@ from traffic.wire.tags import Tagger
 from traffic.workload.arrivals import CHUNK_EVENTS, Events
 from traffic.workload.schedule import schedule_from_dict
 
-# Packets due within this time are sent together: a wake-up costs more than a packet.
+# Packets due within this time are sent together: waking up costs more than sending a packet.
 _TICK_S = 0.0002
 # The sender reports even between two distant packets, because a silent process is considered suspended.
 _MAX_SLEEP_S = 0.25
@@ -32,7 +32,7 @@ _BURST = 64
 
 
 class Sender:
-    """The sender of one job's schedule."""
+    """Sends the probes of one `TrafficJob`."""
 
     def __init__(self, job: TrafficJob, window: Window, reporter: CountReporter) -> None:
         self._schedule = schedule_from_dict(job.schedule)
@@ -73,7 +73,7 @@ class Sender:
         return self._counts.result((time.monotonic_ns() - clock.monotonic_ns) / 1e9)
 
     def _send(self, events: Events, clock: Clock, stopped: Callable[[], bool]) -> npt.NDArray[np.int64]:
-        """Sends a chunk on schedule; returns the departure times of the packets sent before the end."""
+        """Sends packets on schedule; returns the departure times (monotonic ns) of those that were sent."""
         due_ns = (events.time_ns + clock.monotonic_ns).tolist()
         to_epoch_ns = clock.epoch_ns - clock.monotonic_ns
         senders = [self._sockets[source] for source in events.source.tolist()]

@@ -34,7 +34,7 @@ _RECEIVE_BUFFER_BYTES = 8 << 20
 
 # 32-bit words that a frame must contain: (offset in bytes, value). The kernel drops all other frames.
 Words = Sequence[tuple[int, int]]
-# Words at these offsets are what the kernel knows of a frame (SKF_AD_OFF in linux/filter.h).
+# Loads from these offsets return the kernel's metadata of a frame (SKF_AD_OFF in linux/filter.h).
 _KERNEL_KNOWS = 0xFFFFF000
 _IPV4, _SENT = (_KERNEL_KNOWS, 0x0800), (_KERNEL_KNOWS + 4, socket.PACKET_OUTGOING)
 _RANDOM_NUMBER = _KERNEL_KNOWS + 56
@@ -134,7 +134,7 @@ def open_sender(interface: str) -> socket.socket:
 
 
 def open_receiver(interface: str, words: Words) -> socket.socket:
-    """Opens a socket that receives the frames with these words that an interface sends, with their times.
+    """Opens a socket that receives the timestamped frames that an interface sends and that contain `words`.
 
     The frames are seen and stamped as they leave, after all queues. On the switch's interface to a host these
     are the host's arrivals, out of reach of whoever is root on the host.
@@ -168,7 +168,8 @@ def packet_filter(words: Words, every: int = 1) -> bytes:
     """Returns a classic BPF program that accepts a random sample of the frames with these words.
 
     Args:
-        words: 32-bit words that a frame must contain; offsets may also name the kernel's facts about it.
+        words: 32-bit words that a frame must contain; offsets from 0xFFFFF000 on select the
+            kernel's metadata of the frame.
         every: one frame in `every` is accepted, on average; a power of two.
     """
     load_word, jump_if_equal, jump_if_any_bit, return_ = 0x20, 0x15, 0x45, 0x06

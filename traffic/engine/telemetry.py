@@ -21,7 +21,7 @@ from traffic.metrics.silence import Silence
 
 _EVERY_S = 0.25
 _RATE_SPAN_S = 1.0
-_KEPT_SILENCES = 120  # reports, of half a minute
+_KEPT_SILENCES = 120  # number of reports, in about half a minute
 _Report = tuple[float, int, int, float | None, float | None, int]
 
 
@@ -73,7 +73,7 @@ class LiveCounts:
     Attributes:
         reports: (time on the monotonic clock in s, packets, bytes, p99 and median in ms, packets out of
             order), ascending.
-        silences: the latest reports of silences.
+        silences: the latest reports, oldest first; see Silence.
         done: fraction of the work that is done, 0 to 1; None if unknown.
     """
 
@@ -90,26 +90,26 @@ class LiveCounts:
 
     @property
     def packets(self) -> int:
-        """Packets up to the last report."""
+        """Number of packets sent or received up to the last report."""
         return self.reports[-1][1] if self.reports else 0
 
     @property
     def until_s(self) -> float:
-        """Time of the last report; 0 before the first report."""
+        """Time of the last report in s, on the monotonic clock; 0 before the first report."""
         return self.reports[-1][0] if self.reports else 0.0
 
     @property
     def p99_ms(self) -> float | None:
-        """99th percentile of the latencies between the last two reports."""
+        """99th percentile of the latencies between the last two reports, in ms; None without packets."""
         return self.reports[-1][3] if self.reports else None
 
     @property
     def p50_ms(self) -> float | None:
-        """Median of the latencies between the last two reports."""
+        """Median of the latencies between the last two reports, in ms; None without packets."""
         return self.reports[-1][4] if self.reports else None
 
     def packets_until(self, time_s: float) -> float:
-        """Returns the packets up to a given time, interpolated between two reports."""
+        """Returns the number of packets up to `time_s` (monotonic clock), interpolated between reports."""
         if not self.reports:
             return 0.0
         index = bisect_right(self.reports, time_s, key=itemgetter(0))
@@ -132,7 +132,7 @@ class LiveCounts:
         return (last[5] - first[5]) / (last[1] - first[1]) if last[1] > first[1] else None
 
     def _last_second(self) -> tuple[_Report, _Report]:
-        """Returns the report from about a second before the last one, and the last one."""
+        """Returns two reports: the one from about a second before the last report, and the last report."""
         last = self.reports[-1]
         before = (report for report in reversed(self.reports) if report[0] <= last[0] - _RATE_SPAN_S)
         return next(before, self.reports[0]), last

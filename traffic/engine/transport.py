@@ -3,7 +3,7 @@
 Every transmission, including a retransmission, has a number of its own, so that an acknowledgement states
 exactly which of them arrived (as in QUIC, RFC 9000 section 13). A transmission is considered lost if it was
 sent well before another one that arrived (RACK, RFC 8985), or if the retransmission timeout expires (RFC
-6298). The window grows and shrinks like TCP's (RFC 5681). Pure: time and packets are passed in.
+6298). The window grows and shrinks like TCP's (RFC 5681). It does no I/O: times and packets are passed in.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _MIN_TIMEOUT_NS, _INITIAL_TIMEOUT_NS, _MAX_TIMEOUT_NS = 50 * _MS, 300 * _MS, 2_0
 _MIN_REORDERING_NS = 2 * _MS
 _ALL_BITS = (1 << ACKNOWLEDGED_BITS) - 1
 _MAX_REMEMBERED = 512  # lost transmissions to remember, because some arrive after all
-# More than any queue can delay while later packets take another path.
+# How many of the latest numbers to remember: more packets than can overtake one that a queue delays.
 _LATEST_NUMBERS = 1 << 14
 _LATEST_BITS = (1 << _LATEST_NUMBERS) - 1
 
@@ -128,7 +128,7 @@ class Outgoing:
             self._silent_since_ns = None if self.idle else now_ns
 
     def expire(self, now_ns: int) -> bool:
-        """Checks the retransmission timeout: if it has expired, all packets in flight are considered lost."""
+        """Returns whether the retransmission timeout expired; if so, all packets in flight count as lost."""
         if not self._in_flight:
             return False
         _, oldest_ns = next(iter(self._in_flight.values()))
@@ -153,7 +153,7 @@ class Outgoing:
         """Widens the reordering window if transmissions considered lost have arrived.
 
         Returns:
-            The send time of the latest of them; -1 if there are none.
+            The latest send time of these transmissions in ns; -1 if there are none.
         """
         newest_ns = -1
         for number in _covered(self._lost, highest, bits):
@@ -203,7 +203,7 @@ def _covered(transmissions: dict[int, tuple[Segment, int]], highest: int, bits: 
 
 
 class Arrived:
-    """Detects copies by the latest 16,384 numbers that arrived.
+    """Detects duplicates by remembering which of the latest 16,384 numbers have arrived.
 
     Attributes:
         highest: the highest number that arrived; -1 before the first.
@@ -214,7 +214,7 @@ class Arrived:
         self.highest, self.bits = -1, 0
 
     def add(self, number: int) -> bool:
-        """Records a number; returns False if it arrived before, or is too old to know."""
+        """Records a number; returns False if it arrived before, or is older than the remembered numbers."""
         behind = self.highest - number
         if behind >= _LATEST_NUMBERS or (behind >= 0 and self.bits >> behind & 1):
             return False
@@ -238,13 +238,17 @@ class Incoming:
         self._arrived = Arrived()
 
     def note_received(self, number: int) -> bool:
-        """Records the arrival of a transmission; returns False for a copy."""
+        """Records the arrival of a transmission; returns False if it is a duplicate."""
         first = self._arrived.add(number)
         self.owed += first
         return first
 
     def acknowledgement(self) -> tuple[int, int]:
-        """Returns the highest number and the bits for an acknowledgement that is sent now."""
+        """Returns the contents of an acknowledgement that is sent now, and sets `owed` to 0.
+
+        Returns:
+            The highest transmission number that arrived, and the bitmap of the numbers up to it.
+        """
         self.owed = 0
         return self._arrived.highest, self._arrived.bits & _ALL_BITS
 

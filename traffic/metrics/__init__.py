@@ -1,1 +1,1 @@
-"""Traffic metrics: measurements, counters, histograms, reordering, windows, steady state. Pure."""
+"""Traffic metrics: measurements, counters, histograms, reordering, windows, steady state; without I/O."""

@@ -18,7 +18,7 @@ Numbers = npt.NDArray[np.int64]
 
 @dataclass(frozen=True)
 class CounterSettings:
-    """Settings of counters.
+    """Settings of a `SentCounter` or `ReceivedCounter`.
 
     Attributes:
         hosts: number of hosts.
@@ -239,7 +239,7 @@ def _records(packets: ReceivedPackets) -> npt.NDArray[np.void]:
 
 
 class _ByteSeries:
-    """Bytes by time and host, in a table that grows with time."""
+    """Adds up bytes per time interval and host, in a table that grows with time."""
 
     def __init__(self, settings: CounterSettings) -> None:
         self._settings = settings

@@ -129,7 +129,7 @@ class CollectiveOutcome:
         iterations: ITERATION records of all completed iterations.
         finished_ns: int64, iterations x ranks: time from the iteration's start to each rank's result.
         resent: number of retransmitted segments.
-        acknowledgements_sent, acknowledgements_received: frames without data.
+        acknowledgements_sent, acknowledgements_received: int64, hosts: frames without data of each host.
         failed: reason why the collective ended early; empty if it did not.
     """
 
@@ -139,8 +139,8 @@ class CollectiveOutcome:
     iterations: npt.NDArray[np.void]
     finished_ns: npt.NDArray[np.int64]
     resent: int
-    acknowledgements_sent: int
-    acknowledgements_received: int
+    acknowledgements_sent: npt.NDArray[np.int64]
+    acknowledgements_received: npt.NDArray[np.int64]
     failed: str
 
 
@@ -178,13 +178,13 @@ class FlowOutcome:
     seconds: float
 
     def sent(self) -> Sent:
-        """Returns the sent frames of the whole run in the form of other traffic, from the kernel's counts."""
+        """Returns the sent frames of the whole run (kernel's counts), in the type used for other traffic."""
         frames = self._by_pair("sent_segments", "answer_segments")
         refused = max(0, int(frames.sum() - self.tx_frames.sum()))
         return Sent(frames, frames, self.bytes_sent, refused, self.lag, self.seconds)
 
     def received(self) -> Received:
-        """Returns the received frames in the form of other traffic, without latencies."""
+        """Returns the received frames (kernel's counts), in the type used for other traffic; no latencies."""
         frames = self._by_pair("received_segments", "received_answers")
         hosts = len(self.window_bytes)
         out_of_order = np.zeros((hosts, hosts), np.int64)
@@ -207,7 +207,11 @@ class FlowOutcome:
         )
 
     def _by_pair(self, there: str, back: str) -> npt.NDArray[np.int64]:
-        """Returns the counts of all flows by ordered pair: forward direction `there`, reverse `back`."""
+        """Adds up two FLOW fields of all flows per ordered host pair: int64, hosts x hosts.
+
+        Field `there` counts frames from a flow's source to its destination, field `back` those in the reverse
+        direction.
+        """
         hosts, flows = len(self.window_bytes), self.flows
         sums = np.zeros((hosts, hosts), np.int64)
         np.add.at(sums, (flows["source"], flows["destination"]), flows[there])
@@ -283,8 +287,8 @@ def no_outcome(hosts: int, ranks: Sequence[int], seconds: float, failed: str) ->
         iterations=np.zeros(0, ITERATION),
         finished_ns=np.zeros((0, len(ranks)), np.int64),
         resent=0,
-        acknowledgements_sent=0,
-        acknowledgements_received=0,
+        acknowledgements_sent=np.zeros(hosts, np.int64),
+        acknowledgements_received=np.zeros(hosts, np.int64),
         failed=failed,
     )
 
@@ -293,7 +297,7 @@ def no_flows(listed: npt.NDArray[np.void], hosts: int, seconds: float) -> FlowOu
     """Returns the outcome of TCP flows whose measurements are lost.
 
     Args:
-        listed: FLOW records of the flows, as not started.
+        listed: FLOW records of the flows, marked as not started.
         hosts: number of hosts.
         seconds: duration of the traffic in seconds.
     """

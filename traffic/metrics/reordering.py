@@ -60,7 +60,7 @@ class FlowOrder:
         return reordered
 
     def _recall(self, flows: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
-        """Returns the highest number of each flow + 1; 0 if it is unknown."""
+        """Returns, for each flow, its highest sequence number so far plus 1; 0 if it is unknown."""
         slots = flows % self._slots
         known = self._next[slots].astype(np.int64)
         if self._owner is None:
@@ -80,8 +80,8 @@ Numbers = npt.NDArray[np.int64]
 class DuplicateDetector:
     """Detects duplicate frames by the latest sequence numbers of each source, 2^25 of all sources together.
 
-    Numbers share places modulo the number of places per source. A place has the highest number that has
-    arrived, plus 1.
+    Each source has a table with a power of two of entries; numbers that are equal modulo its length share an
+    entry. An entry stores the highest of its numbers that has arrived, plus 1.
     """
 
     def __init__(self, hosts: int) -> None:

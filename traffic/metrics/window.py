@@ -11,7 +11,7 @@ import numpy.typing as npt
 from topology.errors import PolarLabError
 
 _NEVER = 1 << 62
-# Maximum number of packets that wait for the window to be set, besides one batch: about 35 MB.
+# Maximum number of packets that wait for the window to be set (about 35 MB), besides the latest batch.
 MAX_PENDING_PACKETS = 500_000
 
 Batch = TypeVar("Batch")
@@ -25,7 +25,8 @@ class Window:
     """The time in which packets are measured, in nanoseconds since the schedule's start.
 
     Attributes:
-        begin_ns, end_ns: its first nanosecond, and the first one after it; later than any packet until set.
+        begin_ns, end_ns: the window's first nanosecond, and the first one after it. Until the window is set,
+            both are later than any packet.
     """
 
     def __init__(self, window_ns: tuple[int, int] | None) -> None:

@@ -12,7 +12,7 @@ SOURCE_PORT_BASE = 20_000
 DESTINATION_PORT = 19_999
 MAX_FLOWS = 4096  # source ports per host pair
 ETHERNET_BYTES = 14
-# An acknowledgement has the highest number received, and a bit for each of this many numbers up to it.
+# An acknowledgement has the highest number received, and a bitmap of this many numbers up to that one.
 ACKNOWLEDGED_BITS = 128
 
 HEADER = np.dtype(

@@ -29,7 +29,7 @@ class FrameBuffer:
     def __init__(self, template: bytes, frames: int, tagger: Tagger) -> None:
         """Allocates `frames` frames, each a copy of `template`; `tagger` makes their tags."""
         self._tag = tagger.tag
-        self._untimed: list[bytes] = []  # the fields of each frame's tag, without its send time
+        self._untimed: list[bytes] = []  # the bytes that each frame's tag covers, except the send time
         self._bytes: Frames = np.tile(np.frombuffer(template, np.uint8), (frames, 1))
         self._headers: Headers = np.ndarray((frames,), HEADER, self._bytes, strides=(len(template),))
         whole = self._bytes.data.cast("B")
@@ -95,13 +95,13 @@ def intact(headers: Headers) -> npt.NDArray[np.bool_]:
 
 
 def genuine(frames: Frames, tagger: Tagger) -> npt.NDArray[np.bool_]:
-    """Returns which received frames (see `read_headers`) have the right tag."""
+    """Returns whether each received frame (see `read_headers`) has the correct tag."""
     tags = b"".join(map(tagger.tag, _rows(frames, _NUMBER_AND_TIME)))
     return np.asarray(read_headers(frames)["tag"] == np.frombuffer(tags, ">u4"))
 
 
 def _rows(frames: Frames, numbers: slice) -> list[bytes]:
-    """Returns the addresses, the source port and another range of bytes of each frame."""
+    """Returns the bytes of each frame that its tag covers: IP addresses, source port and `numbers`."""
     fields = np.concatenate((frames[:, _ENDS], frames[:, numbers]), axis=1)
     together, length = fields.tobytes(), fields.shape[1]
     return [together[begin : begin + length] for begin in range(0, len(together), length)]

@@ -29,7 +29,7 @@ SEGMENT_BYTES = _COMMON + _TAIL.size
 
 
 class Head(NamedTuple):
-    """The fields that are read from a segment: numbers for one segment, or arrays for many."""
+    """Header fields of received segments: integers for one segment, or arrays for many."""
 
     ttl: Any
     source_ip: Any
@@ -60,13 +60,14 @@ _IP_OFFSET = ETHERNET_BYTES
 _IP_WORDS = struct.Struct("!10H")
 ACKNOWLEDGEMENT_BYTES = ACKNOWLEDGED_BITS // 8
 _TAG = slice(offset_of("tag"), offset_of("tag") + TAG_BYTES)
-# What a tag covers: all of an acknowledgement. The bytes of messages are compared with those that were sent.
+# The bytes that a tag covers: the header's addresses, source port and fields, and the first bytes of the
+# payload, which are all of an acknowledgement. Payloads of data segments are compared with the data sent.
 _ENDS = slice(offset_of("ip_src"), offset_of("destination_port"))
 _CONTENT = slice(_COMMON, SEGMENT_BYTES + ACKNOWLEDGEMENT_BYTES)
 
 
 def genuine(frame: memoryview, tagger: Tagger) -> bool:
-    """Returns whether a frame has the right tag."""
+    """Returns whether a frame has the correct tag."""
     return bool(frame[_TAG] == _tag(frame, tagger))
 
 
@@ -86,7 +87,7 @@ class Heads:
 
     @lru_cache(maxsize=1 << 16)  # noqa: B019  # per host pair and length; it lives as long as the process
     def head(self, source_ip: int, destination_ip: int, payload_bytes: int) -> bytes:
-        """Returns the first bytes of a frame between two IPv4 addresses, with the header's checksum."""
+        """Returns a frame's bytes up to and including the run's id, with addresses and the IPv4 checksum."""
         head = bytearray(self.template)
         struct.pack_into("!HIHI", head, 0, MAC_PREFIX, destination_ip, MAC_PREFIX, source_ip)
         struct.pack_into("!H", head, _IP_OFFSET + 2, SEGMENT_BYTES - _IP_OFFSET + payload_bytes)
@@ -99,7 +100,7 @@ class Heads:
 
 
 class Writer:
-    """Writes frames one after another to the same memory."""
+    """Builds frames one at a time, all in the same buffer."""
 
     def __init__(self, heads: Heads, frame_bytes: int, tagger: Tagger) -> None:
         self._heads, self._tagger = heads, tagger

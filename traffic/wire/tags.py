@@ -1,7 +1,8 @@
 """Tags that distinguish a run's own frames from forged ones.
 
-A tag is 32 bits of a keyed hash of the measured fields, in the field of TCP's sequence number. Only the
-sender and the collector know the key; without it, one forged frame in 2^32 has the right tag.
+A tag is 32 bits of a keyed hash of the fields from which results are computed (addresses, source port,
+sequence number, send time). It is written to the field of TCP's sequence number. Only the sender and the
+collector know the key; without it, one forged frame in 2^32 has the correct tag.
 """
 
 from __future__ import annotations
@@ -25,7 +26,7 @@ class Tagger:
         self._keyed = blake2s(key, digest_size=TAG_BYTES)
 
     def tag(self, fields: bytes) -> bytes:
-        """Returns the tag of a frame with the given measured fields."""
+        """Returns the tag, TAG_BYTES long, of a frame whose fields are concatenated in `fields`."""
         state = self._keyed.copy()
         state.update(fields)
         return state.digest()

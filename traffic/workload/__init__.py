@@ -1,1 +1,1 @@
-"""Workloads: patterns, demand matrices, arrival processes, schedules, placements and collectives. Pure."""
+"""Workloads: patterns, demand matrices, arrivals, schedules, placements, collectives; no packet is sent."""

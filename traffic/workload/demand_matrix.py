@@ -62,7 +62,7 @@ def _lines(path: str) -> Iterator[tuple[int, list[str]]]:
 
 
 def _entry(line: list[str], place: str, indices: dict[str, int]) -> tuple[int, int, float]:
-    """Parses source, destination and share of a line."""
+    """Parses a line; returns the indices of the source and destination hosts, and the share."""
     words = [word.strip() for word in line]
     if len(words) != len(COLUMNS):
         raise ParameterError(f"{place}: number of columns must be {len(COLUMNS)}, got {len(words)}")

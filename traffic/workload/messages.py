@@ -56,7 +56,8 @@ class MessageGraph:
         """Returns the messages that wait for each message.
 
         Returns:
-            Start of each message's successors, (messages + 1,), and all successors, concatenated.
+            The index at which each message's successors start in the second array, (messages + 1,); and the
+            successors of all messages, concatenated.
         """
         order = np.argsort(self.dependencies[:, 0], kind="stable")
         counts = np.bincount(self.dependencies[:, 0], minlength=len(self))

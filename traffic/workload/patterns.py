@@ -392,7 +392,10 @@ def make_pattern(name: str, topology: Topology, hosts_per_router: int, seed: int
 
 
 def _bit_partners(name: str, bit_map: BitPattern, hosts: int) -> tuple[int, ...]:
-    """Returns the hosts' partners; hosts beyond the power of two or mapped to themselves are idle."""
+    """Returns the destination of every host under a bit pattern, by host index.
+
+    It is IDLE for hosts that the pattern maps to themselves, and beyond the largest power of two of hosts.
+    """
     bits = hosts.bit_length() - 1
     number = np.arange(1 << bits)
     partners = np.asarray(bit_map(number, bits))
@@ -420,7 +423,7 @@ def _router_partners(
     hosts_per_router: int,
     generator: np.random.Generator,
 ) -> tuple[int, ...]:
-    """Returns the hosts' partners under a router pattern."""
+    """Returns the destination of every host under a router pattern, by host index."""
     counts = topology.host_counts(hosts_per_router)
     routers = np.flatnonzero(counts)
     if len(routers) < 2:

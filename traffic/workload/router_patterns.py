@@ -139,9 +139,10 @@ def perm2hop(topology: Topology, routers: RouterIndices, generator: np.random.Ge
 def _permutation_at_distance(
     topology: Topology, routers: RouterIndices, generator: np.random.Generator, distance: int
 ) -> RouterIndices:
-    """Returns a perfect matching of sources and destinations at a given distance.
+    """Returns a random permutation in which each router sends to one at the given distance.
 
-    Uses the Hopcroft-Karp algorithm on randomly renumbered routers.
+    It is a perfect matching of sources and destinations, found with the Hopcroft-Karp algorithm on randomly
+    renumbered routers.
     """
     import networkx as nx  # slow to import, and not needed by traffic processes
 
@@ -258,14 +259,25 @@ def group_permutation(
 def _between_groups(
     topology: Topology, routers: RouterIndices, groups: RouterIndices, partners: RouterIndices
 ) -> RouterIndices:
-    """Returns the partners of routers, given the routers of groups and partner groups: groups x positions."""
+    """Returns the router that each of `routers` sends to.
+
+    Args:
+        topology: the graph of routers.
+        routers: indices of the routers with hosts, ascending; shape (N,).
+        groups: indices of the routers of each group, groups x positions.
+        partners: indices of the routers that those in `groups` send to, in the same shape.
+    """
     partner_of = np.empty(topology.routers, np.int64)
     partner_of[groups] = partners
     return partner_of[routers]
 
 
 def _equal_groups(topology: Topology, routers: RouterIndices, pattern: str) -> list[RouterIndices]:
-    """Returns the routers with hosts of each cluster; all clusters must have the same number of them."""
+    """Returns one array per cluster with the indices of its routers that have hosts.
+
+    Raises:
+        ParameterError: there are fewer than two such clusters, or their numbers of routers differ.
+    """
     hosting = set(routers.tolist())
     members = (tuple(filter(hosting.__contains__, cluster)) for cluster in topology.clusters().members)
     groups = Clusters(tuple(filter(None, members))).equal_partition(len(routers))

@@ -66,7 +66,7 @@ class PatternSchedule:
 
     @property
     def end_ns(self) -> int:
-        """The duration."""
+        """The length of the schedule in nanoseconds."""
         return self.duration_ns
 
     def chunks(self) -> Iterator[Events]:
@@ -186,7 +186,7 @@ class ProbeStream:
     """Pairs of hosts that are probed at the same interval.
 
     Attributes:
-        pairs: source x hosts + destination.
+        pairs: number of each host pair, source x hosts + destination.
         interval_ns: time between two probes of a pair, in nanoseconds.
     """
 
@@ -238,7 +238,7 @@ class ProbeSchedule:
 def _probes(
     stream: ProbeStream, begin_ns: int, end_ns: int
 ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
-    """Returns the times of a stream's probes in [begin_ns, end_ns), and their pairs."""
+    """Returns the times in ns of a stream's probes in [begin_ns, end_ns), and the host pair of each."""
     count, interval_ns = len(stream.pairs), stream.interval_ns
     rounds = np.arange(begin_ns // interval_ns, -(-end_ns // interval_ns), dtype=np.int64)
     offsets = np.arange(count, dtype=np.int64) * interval_ns // max(1, count)

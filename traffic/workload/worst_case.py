@@ -3,7 +3,7 @@
 In a network of diameter 2, a packet takes the link from x to y only if x is its source or y its destination.
 Under a permutation of routers with p hosts each, a link therefore carries the traffic of at most two routers:
 2 p packets per packet time at full load. This pattern reaches the bound on N links. It uses a permutation s
-of the routers along links: router r sends to s(s(r)), and the only shortest path leads over s(r). The link
+of the routers along links: router r sends to s(s(r)), and the only shortest path is via s(r). The link
 from r to s(r) then carries all traffic from r and all traffic to s(r), and minimal routing saturates at
 1 / (2 p).
 
@@ -66,7 +66,11 @@ def worst_case(topology: Topology, routers: RouterIndices, generator: np.random.
 def _permutation_along_links(
     linked: npt.NDArray[np.bool_], only_path: npt.NDArray[np.bool_], generator: np.random.Generator
 ) -> RouterIndices | None:
-    """Returns a permutation s along links with a unique path from each r to s(s(r)), or None if not found."""
+    """Searches a permutation s along links with a unique shortest path from each r to s(s(r)).
+
+    Returns:
+        Index of s(r) for each r; shape (routers,). None if no such permutation was found.
+    """
     from scipy.optimize import linear_sum_assignment  # slow to import
 
     costs = np.where(linked, generator.random(linked.shape), _NO_LINK)

@@ -74,7 +74,7 @@ class Axis:
 
 
 def axis_of(points: Sequence[SweptPoint], kind: str = SWEEP) -> Axis:
-    """Returns the horizontal axis: that of the look, or the load if it varies, or the first numeric key.
+    """Returns the horizontal axis: the look's choice, or the load if it varies, or the first numeric key.
 
     Args:
         points: the points.
@@ -110,7 +110,7 @@ def _label(key: str, kind: str) -> str:
 
 
 def _without(text: str, key: str) -> str:
-    """Removes the parameter of a key from a name."""
+    """Removes a parameter from the name of a routing or pattern; `key` is like `ugal.threshold`."""
     owner, _, name = key.rpartition(".")
     if not owner or text.partition(":")[0] != owner:
         return text

@@ -130,7 +130,7 @@ class SweepPanels:
             self.shown.add("predicted")
 
     def _limit_latencies(self) -> None:
-        """Limits the latency axis to half of the minimum latency, even if an interval extends below.
+        """Starts the latency axis at half of the minimum latency, even if an interval extends below.
 
         Nearly equal latencies are centred on an axis that is long enough to show them as nearly equal.
         """
@@ -173,7 +173,7 @@ class SweepPanels:
 
 
 def _quantities(engine: Engine) -> tuple[Metric, Metric]:
-    """Returns the metrics of upper and lower panels."""
+    """Returns the metrics of upper and lower panels: accepted load, and mean latency."""
     return metric_of(engine, "accepted"), metric_of(engine, f"latency_mean_{engine.unit}")
 
 

@@ -112,7 +112,7 @@ def course(*states):
 HEARD = IncidentState(
     1, "fail link:s1-s2", 4, 10.0, sent=99, lost=3, silence_ms=41.5, repaired_ms=50.0, repaired_by="switches"
 )
-LOSSES = "all 4 probed pairs heard again, by the switches: longest silence 41.5 ms, 3 probes lost"
+LOSSES = "all 4 probed pairs deliver again, repaired by the switches: longest silence 41.5 ms, 3 probes lost"
 
 
 def test_a_repair_is_told_once_and_what_comes_of_it_only_where_it_differs():

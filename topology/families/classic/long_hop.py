@@ -1,10 +1,11 @@
 """Long Hop networks: hypercubes with the links of an error-correcting code.
 
-Routers are the numbers of n bits. A router is linked to its bitwise sums modulo 2 with the numbers of one
-bit, as in a hypercube, and with r longer numbers. All n + r of these are the columns of the generator matrix
-of a linear code. Two halves whose numbers differ in the parity of some bits have w N / 2 links between them,
-for a code word of w ones. The eigenvalues of the graph show that no other halves have fewer than the halves
-of the lightest word; so the bisection has d N / 2 links for a code of minimum distance d.
+A router is a number of n bits. A link joins two routers whose bitwise XOR is one of n + r masks: the n masks
+of a single bit, as in a hypercube, and r masks of several bits. The masks are the columns of the generator
+matrix of a linear code. Each code word divides the routers into two halves, by the parity of some of their
+bits; a word with w ones has w N / 2 links between its halves. The eigenvalues of the graph show that no other
+halves have fewer links between them than those of the lightest word. For a code of minimum distance d, the
+bisection therefore has d N / 2 links.
 
 Source: Tomic, "Network Throughput Optimization via Error Correcting Codes" (2013). The codes here are built
 greedily, which gives shortened Hamming codes for d = 3; the paper uses the best codes from tables.
@@ -35,17 +36,19 @@ SMALLEST_DISTANCE, LARGEST_DISTANCE = 3, 8
 
 @cache
 def code_rows(dimension: int, distance: int) -> tuple[int, ...]:
-    """Returns the check bits of each bit of a code, as few as a greedy choice allows.
+    """Returns a linear code as one row of check bits for each data bit.
+
+    The number of check bits is the smallest for which the greedy choice of rows succeeds.
 
     Args:
-        dimension: n, the number of bits of a number.
+        dimension: n, the number of data bits.
         distance: d, the minimum number of bits in which two code words differ.
 
     Returns:
-        n numbers of r bits. The code word of a number is the number followed by the sum of the rows of its
-        bits.
+        n rows, integers of r bits. A code word is the n data bits followed by the XOR of the rows of all data
+        bits that are 1.
     """
-    if distance % 2 == 0:  # the parity of all bits makes an odd distance even
+    if distance % 2 == 0:  # a parity bit over the whole word makes an odd distance even
         odd = code_rows(dimension, distance - 1)
         return tuple(row << 1 | 1 ^ row.bit_count() & 1 for row in odd)
     checks = distance - 1
@@ -55,13 +58,16 @@ def code_rows(dimension: int, distance: int) -> tuple[int, ...]:
 
 
 def _greedy_rows(dimension: int, distance: int, checks: int) -> tuple[int, ...]:
-    """Returns up to n rows for a number of check bits: always the largest one that keeps the distance.
+    """Chooses the rows of a code greedily: each is the largest number that keeps the minimum distance.
 
-    A row must not be the sum of at most d - 2 other rows and single bits: together they would form a code
+    A row must not be the XOR of at most d - 2 other rows and single bits: together they would form a code
     word of d - 1 ones.
+
+    Returns:
+        n rows, integers of `checks` bits; fewer if no further row keeps the distance.
     """
     numbers = np.arange(1 << checks)
-    # Entry i: whether a number is such a sum of at most i terms, for i = 0 .. d - 2.
+    # sums[i][x]: whether x is the XOR of at most i rows and single bits, for i = 0 .. d - 2.
     sums = [np.bitwise_count(numbers) <= most for most in range(distance - 1)]
     rows: list[int] = []
     while len(rows) < dimension and not sums[-1].all():
@@ -74,7 +80,7 @@ def _greedy_rows(dimension: int, distance: int, checks: int) -> tuple[int, ...]:
 
 @cache
 def link_masks(dimension: int, distance: int) -> tuple[int, ...]:
-    """Returns the masks of the links: a router is linked to the sums of its number with them.
+    """Returns the masks of the links: a router is linked to its number XOR each mask.
 
     Args:
         dimension: n, the number of bits of a router's number.
@@ -95,7 +101,7 @@ class LongHop(Topology):
     Router order: the bits of the router are those of its index, the highest one first.
 
     Attributes:
-        masks: the numbers whose sums with its own number a router is linked to, ascending.
+        masks: a router's neighbours are its own number XOR each of these numbers; ascending.
     """
 
     name = "long-hop"
@@ -136,7 +142,7 @@ class LongHop(Topology):
 
     @cached_property
     def hops(self) -> npt.NDArray[np.int16]:
-        """int16 array, N: the distance between two routers, indexed by the sum of their numbers."""
+        """int16 array, N: the distance in hops between two routers, indexed by the XOR of their numbers."""
         hops = np.full(self.routers, -1, np.int16)
         hops[0] = 0
         newest, steps = np.zeros(1, np.int64), 0
@@ -187,7 +193,7 @@ class LongHop(Topology):
         return {distance: self.routers * int(count) for distance, count in enumerate(counts) if distance}
 
     def minimal_port_mask(self, router: int) -> npt.NDArray[np.bool_]:
-        """Returns the links of a router on which shortest paths to each destination start.
+        """Returns, for each destination, the links of a router on which shortest paths start.
 
         Args:
             router: the router that forwards packets.
@@ -209,7 +215,7 @@ class LongHop(Topology):
         return subcubes(self._dimension)
 
     def layout(self) -> Layout:
-        """Returns a circle of circles, one for each subcube.
+        """Returns a drawing of the subcubes, each a ring of routers; the rings are placed around one centre.
 
         Returns:
             A layout with one kind of routers.
@@ -219,7 +225,7 @@ class LongHop(Topology):
 
 
 def _is_simple(dimension: int, distance: int) -> bool:
-    """Returns whether the network of a code has no parallel links."""
+    """Returns whether the Long Hop network of this dimension and distance has no parallel links."""
     masks = link_masks(dimension, distance)
     return len(set(masks)) == len(masks)
 

@@ -24,7 +24,7 @@ from topology.clusters import Clusters, consecutive_clusters
 from topology.layout import Layout, Positions, circle
 from topology.shortest_paths import adjacency_from_links
 
-# With more positions, some links pass close to others at any angle.
+# The most routers of a copy that `_turned` turns; with more, some links are close to others at any angle.
 _MAX_TURNED = 100
 
 
@@ -34,7 +34,8 @@ class Factor:
 
     Attributes:
         distances: int64 array, k x k: the distance between each pair of its k vertices.
-        steps: int64 array, k x k: the lowest next vertex on a shortest path of each [source, destination].
+        steps: int64 array, k x k, indexed [source, destination]: the lowest-numbered next vertex on a
+            shortest path.
     """
 
     distances: npt.NDArray[np.int64]
@@ -97,7 +98,7 @@ class CartesianProduct(Topology):
 
     @cached_property
     def strides(self) -> tuple[int, ...]:
-        """For each dimension, the index difference of two routers whose coordinates there differ by one."""
+        """For each dimension, the increase of a router's index when its coordinate increases by one."""
         return tuple(math.prod(self.shape[place + 1 :]) for place in range(len(self.shape)))
 
     @cached_property
@@ -165,7 +166,7 @@ class CartesianProduct(Topology):
         return {distance: int(count) for distance, count in enumerate(counts) if distance and count}
 
     def minimal_port_mask(self, router: int) -> npt.NDArray[np.bool_]:
-        """Returns the links of a router on which shortest paths to each destination start.
+        """Returns, for each destination, the links of a router on which shortest paths start.
 
         Args:
             router: the router that forwards packets.
@@ -223,15 +224,21 @@ def nested_circles(shape: Sequence[int]) -> Positions:
 
 
 def _turned(positions: Positions, size: int) -> Positions:
-    """Turns positions so that links in a circle of their copies pass one another at the largest distance.
+    """Rotates the drawing of a subgraph so that the links between its copies on a circle stay apart.
+
+    A link joins the same router of two copies. The angle maximises the smallest distance between such links.
 
     Args:
-        positions: the positions of one copy.
-        size: the number of copies, equally spaced on a circle.
+        positions: float64 array, routers of one copy x 2.
+        size: the number of copies, equally spaced on the circle.
+
+    Returns:
+        The rotated positions; unchanged for a single router, or for more than `_MAX_TURNED`.
     """
     if not 1 < len(positions) <= _MAX_TURNED:
         return positions
-    # Links between copies have these directions; a link passes the positions of a copy at their projections.
+    # The normals of all directions of links between copies. A link's distance from the parallel link through
+    # the centre of its copy is the projection of its router's position on the normal.
     normals = np.pi * np.arange(size) / size + np.pi / 2
     turns = np.linspace(0, np.pi, 90, endpoint=False)
     gaps = []

@@ -45,7 +45,10 @@ def read_shape(text: str, name: str = "shape") -> tuple[int, ...]:
 
 
 def _smaller(shape: tuple[int, ...]) -> tuple[int, ...]:
-    """Returns the largest shape that can be built by limiting the sizes of a larger shape to a maximum."""
+    """Returns a shape of at most MAX_ROUTERS routers: the given one, with all sizes limited to one maximum.
+
+    The maximum is the largest possible; if even 2 is too large, the shape has fewer dimensions, of size 2.
+    """
     for most in range(MAX_ROUTERS, 1, -1):
         fitting = tuple(min(size, most) for size in shape)
         if math.prod(fitting) <= MAX_ROUTERS:

@@ -45,7 +45,7 @@ if TYPE_CHECKING:
 
 
 class Dragonfly(SearchedTopology):
-    """A dragonfly of b groups of a routers: diameter 3, or 2 D + 1 with groups of D dimensions.
+    """A dragonfly of b groups of size a: diameter 3, or 2 D + 1 with groups of D dimensions.
 
     Router order: router i of group g has index g a + i; within a group that is a Hamming graph, i counts the
     coordinates, the first one most significant. All shortest paths are minimal routes; some of them take two
@@ -138,9 +138,9 @@ class Dragonfly(SearchedTopology):
         """Returns the classes of local and global links (`topology.analysis.balance`).
 
         Returns:
-            The classes, for packets that cross at most one global link: of the links between two groups, the
-            one that needs the fewest local hops. If groups are Hamming graphs, there is a class of local
-            links for each dimension; with trunking there are no classes, because the best global link then
+            The classes, for packets that cross at most one global link; among parallel global links, a packet
+            takes the one with the fewest local hops. If groups are Hamming graphs, each dimension is a class
+            of local links. Hamming groups with trunking have no classes, because the best global link then
             depends on the arrangement.
         """
         a, b, t = self.a, self.trunking.groups, self.trunking.links
@@ -151,8 +151,8 @@ class Dragonfly(SearchedTopology):
     def _link_classes_of_dimensions(self) -> tuple[LinkClass, ...]:
         """Returns the classes of a dragonfly of Hamming groups with one link between every two groups.
 
-        In the source's and in the destination's group, a packet to another group goes between a fixed and a
-        random router. So it takes (k - 1) / k hops in a dimension of size k in each of them.
+        In the source group and in the destination group, a packet to another group travels between the router
+        of the global link and a uniformly random router: (k - 1) / k hops in each dimension of size k.
         """
         b = self.trunking.groups
         local = (
@@ -165,7 +165,7 @@ class Dragonfly(SearchedTopology):
         """Returns the groups.
 
         Returns:
-            b clusters of a routers.
+            b clusters of size a.
         """
         return consecutive_clusters(self.trunking.groups, self.a, f"groups of {self.a} routers")
 
@@ -204,7 +204,7 @@ def complete_link_classes(a: int, h: int, b: int, t: int) -> tuple[LinkClass, ..
 def chosen_trunking(
     ports: int, most: int, groups: int | None, trunking: int | None, name: str = "trunking"
 ) -> Trunking:
-    """Returns the numbers of groups and links for the given parameters.
+    """Returns the numbers of groups and global ports that follow from the given parameters.
 
     Args:
         ports: P, the number of global ports of a group.
@@ -247,14 +247,22 @@ def _group_size(a: int | None) -> int:
 
 
 def _local_links(shape: tuple[int, ...], members: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
-    """Returns the links inside all groups, which are Hamming graphs of a shape."""
+    """Returns the links inside all groups, which are Hamming graphs of a shape.
+
+    Args:
+        shape: the sizes of the dimensions of a group.
+        members: int64 array, groups x routers of a group: the indices of the routers.
+
+    Returns:
+        int64 array, links x 2: the routers at both ends.
+    """
     group = CartesianProduct([complete_factor(size) for size in shape])
     inside = np.array([(link.a, link.b) for link in group.link_list])
     return members[:, inside].reshape(-1, 2)
 
 
 def _members() -> Iterator[Member]:
-    """Yields dragonflies with a = 2 h routers per group, plus or minus one, of all trunkings; p = h.
+    """Yields dragonflies of all trunkings with 2 h - 1 to 2 h + 1 routers per group and h hosts per router.
 
     Source:
         Kim et al. (ISCA 2008), section 3.1: a = 2 p = 2 h balances the load of links.

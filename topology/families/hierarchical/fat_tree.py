@@ -34,7 +34,7 @@ class FatTree(Topology):
     """The k-ary n-tree: n k^(n - 1) routers, and k^n hosts if each edge router has k.
 
     Router order: the router of level l with the digits w, digit n - 2 first, has index l k^(n - 1) + w.
-    Between edge routers, all upward links are minimal, but only one downward link.
+    On a minimal route between edge routers, a packet may take any upward link, but only one downward link.
 
     Attributes:
         arity: k, the number of links of a router to the next level, and to the previous level.
@@ -73,7 +73,7 @@ class FatTree(Topology):
 
     @cached_property
     def digits(self) -> npt.NDArray[np.int64]:
-        """int64 array, N x (n - 1): the digits of each router; links above level l change digit l."""
+        """int64 array, N x (n - 1): the digits of each router; digit l changes between levels l and l + 1."""
         word = np.arange(self.routers) % self.width
         return word[:, None] // self.arity ** np.arange(self.levels - 1) % self.arity
 
@@ -125,8 +125,8 @@ class FatTree(Topology):
         source, destination = np.broadcast_arrays(np.asarray(sources), np.asarray(destinations))
         nearer = self.distances(source, destination) - 1
         hops = source.astype(np.int64)
-        # In descending order of index, so that the last nearer one is the lowest. All digits other than the
-        # destination's are equivalent.
+        # Candidates in descending order of index: the last one on a shortest path is the lowest. Among the
+        # neighbours without the destination's digit, only the lowest (digit 0) needs a check.
         for upward, own_digit in ((True, True), (True, False), (False, True), (False, False)):
             onward = self._neighbour(source, destination, upward, own_digit)
             hops = np.where(self.distances(onward, destination) == nearer, onward, hops)
@@ -139,9 +139,10 @@ class FatTree(Topology):
         upward: bool,
         own_digit: bool,
     ) -> npt.NDArray[np.int64]:
-        """Returns neighbours one level above or below, with the digit of the destination or 0.
+        """Returns one neighbour of each source router, on the level above or below.
 
-        A router at the end of the levels is treated as its own neighbour.
+        The digit that this link changes becomes the destination's digit if `own_digit` is true, else 0. For a
+        router without a level above (or below), the router itself is returned.
         """
         level = self.level_of[source]
         exists = level < self.levels - 1 if upward else level > 0
@@ -154,7 +155,7 @@ class FatTree(Topology):
     def _range(
         self, source: npt.NDArray[np.integer], destination: npt.NDArray[np.integer]
     ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
-        """Returns the lowest and the highest level of the shortest paths of pairs of routers."""
+        """Returns (lowest level, highest level) that a shortest path must visit, for each pair of routers."""
         first, last = self.level_of[source], self.level_of[destination]
         low, high = np.minimum(first, last), np.maximum(first, last)
         for place in range(self.levels - 1):
@@ -166,7 +167,11 @@ class FatTree(Topology):
     def _lengths(
         self, sources: npt.ArrayLike, destinations: npt.ArrayLike
     ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
-        """Returns the lengths of the paths that visit the highest level first, and the lowest level first."""
+        """Returns, in hops, the lengths of two paths between each pair of routers.
+
+        The first path climbs to its highest level before it descends to its lowest; the second path visits
+        its lowest level first. The shorter of both is a shortest path.
+        """
         source, destination = np.broadcast_arrays(np.asarray(sources), np.asarray(destinations))
         first, last = self.level_of[source], self.level_of[destination]
         low, high = self._range(source, destination)
@@ -187,7 +192,7 @@ class FatTree(Topology):
         return {distance: int(count) for distance, count in enumerate(counts) if distance and count}
 
     def minimal_port_mask(self, router: int) -> npt.NDArray[np.bool_]:
-        """Returns the links of a router on which shortest paths to each destination start.
+        """Returns, for each destination, the links of a router on which shortest paths start.
 
         Args:
             router: the router that forwards packets.

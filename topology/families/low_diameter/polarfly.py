@@ -343,7 +343,13 @@ class PolarFly(Topology):
     def _cross_product_rows(
         self, first: int, block: npt.NDArray[np.int16], normalised: npt.NDArray[np.int16]
     ) -> None:
-        """Fills the rows of `block` with the points s x d of every d, for routers s from `first` on."""
+        """Fills `block` with router indices: the router of the cross product s x d for each s and d.
+
+        Args:
+            first: the router s of row 0; the following rows are the routers after it.
+            block: int16 array, rows x N, indexed [s - first, d]; overwritten.
+            normalised: the router of every vector, from `_index_of_every_vector`.
+        """
         q, times, plus = self.q, self.field.product, self.field.sum
         negative = self.field.negative
         element = np.arange(q, dtype=np.uint8)

@@ -36,7 +36,7 @@ class NearDetour:
 
 
 class RouterDetours:
-    """The detours of one router of a PolarFly, avoiding the link to each of its neighbours."""
+    """For one router of a PolarFly, the detours that avoid its link to a given neighbour."""
 
     def __init__(self, graph: Topology, router: int) -> None:
         """Prepares the detours of a router.
@@ -72,9 +72,9 @@ class RouterDetours:
             neighbour: the destination of the packets.
 
         Yields:
-            A tuple for each first hop: first the two-hop detour through the third vertex of the triangle, if
-            there is one; then four-hop detours, ascending by first hop and intermediate. All neighbours share
-            one tuple for the same first hop.
+            One tuple of detours for each first hop: first the two-hop detour through the third vertex of the
+            triangle, if there is one; then four-hop detours, ascending by first hop and intermediate. Calls
+            for different neighbours yield the same tuple object for the same first hop.
         """
         third, apart = self.split(neighbour)
         for m in third:
@@ -82,7 +82,7 @@ class RouterDetours:
         yield from filter(None, map(self.through, apart))
 
     def through(self, first_hop: int) -> tuple[NearDetour, ...]:
-        """Returns the four-hop detours that start with a hop.
+        """Returns the four-hop detours that have a given first hop.
 
         Args:
             first_hop: a neighbour of the router.
@@ -96,14 +96,15 @@ class RouterDetours:
         return self._through[first_hop]
 
     def split(self, neighbour: int) -> tuple[list[int], list[int]]:
-        """Splits the router's other neighbours by whether they are adjacent to one of its neighbours.
+        """Splits the router's neighbours other than `neighbour` by whether they are adjacent to it.
 
         Args:
             neighbour: one of the router's neighbours.
 
         Returns:
-            (adjacent to the neighbour, not adjacent to it), each ascending. The first list contains the third
-            vertex of the triangle over both; it is empty if one of them is a quadric.
+            (routers adjacent to `neighbour`, routers not adjacent to it), each ascending. The first list has
+            at most one router, the third vertex of the triangle with the router and `neighbour`; it is empty
+            if one of these two is a quadric.
         """
         if neighbour not in self._splits:
             third = self._thirds.get(neighbour)

@@ -4,9 +4,9 @@ Router (u, x) is vertex x of supernode u. If supernodes u < v are adjacent in ER
 (v, f(x)). The self-loop of a quadric u becomes links from (u, x) to (u, f(x)); links that coincide are
 merged.
 
-Minimal routes follow from the structure graph ER_q and a few cases of f (section 9.2). Below, g is f from the
-lower to the higher supernode and its inverse from the higher to the lower, and S_u is the set of links inside
-u, including those of a quadric's self-loop:
+Minimal routes follow from the structure graph ER_q and a few cases of f (section 9.2). The list below has the
+next hop from (u, x) to (v, y). There, g is f from the lower to the higher supernode and its inverse from the
+higher to the lower, and S_u is the set of links inside u, including those of a quadric's self-loop:
 
 - u and v at distance two in ER_q: to g(x) in the supernode between them, for every y; at most two hops
   remain.
@@ -64,7 +64,7 @@ class PolarStar(TabledTopology):
         degree: int | None = None,
         radix: int | None = None,
     ) -> None:
-        """Builds a PolarStar from its q, supernode and degree, or the largest one of a radix.
+        """Builds a PolarStar from q, supernode and degree, or the largest PolarStar of a network radix.
 
         Args:
             q: order of the structure graph's field, a prime power from 2 to 128.
@@ -140,7 +140,8 @@ class PolarStar(TabledTopology):
     def next_hop_rules(self) -> int:
         """The largest number of next-hop rules of any router.
 
-        One for each supernode at distance two, and one for each other router of its own and of adjacent ones.
+        It counts one rule for each supernode at distance two, and one for each other router of the router's
+        own supernode and of adjacent supernodes.
         """
         adjacent = int(self.structure.degrees.max())
         return self.structure.routers - 1 - adjacent + (adjacent + 1) * self.order - 1
@@ -212,18 +213,30 @@ class PolarStar(TabledTopology):
         m, n = self.order, self.structure.routers
         hops = np.empty((n, m, n, m), np.int16)
         onward = self.structure.all_next_hops().astype(np.int64)
-        position = self._across(np.arange(n)[:, None], onward)  # n, n, m: the vertex to which x is linked
+        position = self._across(np.arange(n)[:, None], onward)  # n, n, m: x is linked to this vertex
         hops[:] = (onward[:, :, None] * m + position).transpose(0, 2, 1)[..., None]
         self._to_adjacent_supernodes(hops)
         self._inside_supernodes(hops)
         return hops.reshape(n * m, n * m)
 
     def _across(self, u: npt.NDArray[np.int64], v: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
-        """Returns g from supernodes u to supernodes v, both of the same shape: array of that shape + (m,)."""
+        """Returns the vertex g(x) of supernode v to which each vertex x of supernode u is linked.
+
+        Args:
+            u: supernodes, integers of any shape.
+            v: supernodes, integers of the same shape.
+
+        Returns:
+            int64 array of that shape + (m,), indexed by x in the last axis.
+        """
         return np.where((u < v)[..., None], self.supernode.image, self.supernode.preimage)
 
     def _to_adjacent_supernodes(self, hops: npt.NDArray[np.int16]) -> None:
-        """Corrects the hops between adjacent supernodes, where crossing first is not always shortest."""
+        """Corrects, in place, the next hops between adjacent supernodes.
+
+        The shortest path may take a link inside the source's supernode before the link to the other
+        supernode.
+        """
         m, structure = self.order, self.structure
         u = np.repeat(np.arange(structure.routers), structure.degrees)
         v = structure.adjacency.neighbours.astype(np.int64)
@@ -247,7 +260,11 @@ class PolarStar(TabledTopology):
         hops[u, :, v, :] = chosen
 
     def _inside_supernodes(self, hops: npt.NDArray[np.int16]) -> None:
-        """Corrects the hops inside supernodes: one or two links inside, else through a neighbouring one."""
+        """Corrects, in place, the next hops between routers of one supernode.
+
+        The path has one or two links inside the supernode; if there is none, it leaves through an adjacent
+        supernode.
+        """
         m, n = self.order, self.structure.routers
         u = np.arange(n)
         # There are two kinds of supernodes, with and without a quadric's self-loop: one table for each.
@@ -262,11 +279,13 @@ class PolarStar(TabledTopology):
         """Returns next hops outside the supernode for pairs of its vertices at distance three.
 
         Args:
-            hops: int16, n x m x n x m, the next hops between supernodes.
+            hops: int16, n x m x n x m: the next hops between different supernodes, indexed by the supernode
+                and the vertex of the source, then of the destination.
             missing: bool, n x m x m, the pairs [supernode, source, destination] that need a next hop.
 
         Returns:
-            int64, n x m x m: the first neighbour at distance two from the destination; 0 for other pairs.
+            int64, n x m x m: the source's first neighbour at distance two from the destination; 0 for pairs
+            that are not missing.
         """
         m, structure = self.order, self.structure
         next_hops = np.zeros(missing.shape, np.int64)
@@ -289,7 +308,11 @@ class PolarStar(TabledTopology):
 
 
 def _inside_table(matrix: npt.NDArray[np.bool_]) -> npt.NDArray[np.int64]:
-    """Returns the next vertex on paths of at most two of a supernode's own links; -1 if there is none."""
+    """For each pair of vertices, returns the next one on a path of one or two links inside a supernode.
+
+    Returns:
+        int64 array, m x m, indexed [source, destination]; -1 where the path would be longer.
+    """
     m = len(matrix)
     everyone = np.arange(m)
     table = np.full((m, m), -1, np.int64)

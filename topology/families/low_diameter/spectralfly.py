@@ -1,13 +1,14 @@
 """SpectralFly: the Ramanujan graphs X(p, q) of Lubotzky, Phillips and Sarnak.
 
 Vertices are the elements of PGL(2, q), the invertible 2 x 2 matrices over the integers modulo q up to scalar
-factors; or, if p is a square modulo q, of PSL(2, q), whose determinants are squares. Among the solutions of
-a^2 + b^2 + c^2 + d^2 = p, p + 1 represent each solution and its conjugates once; they give the matrices
+factors; or, if p is a square modulo q, of PSL(2, q), whose determinants are squares. Of the solutions of
+a^2 + b^2 + c^2 + d^2 = p, p + 1 are chosen that represent each solution and its conjugates once. Each chosen
+solution gives a matrix
 
     a + b x + d y    -b y + c + d x
     -b y - c + d x    a - b x - d y        with x^2 + y^2 + 1 = 0 modulo q,
 
-and every vertex is linked to its products with them.
+and every vertex is linked to its products with these p + 1 matrices.
 
 Source: Lubotzky, Phillips and Sarnak, "Ramanujan graphs" (Combinatorica 8, 1988); Davidoff, Sarnak and
 Valette, "Elementary Number Theory, Group Theory, and Ramanujan Graphs", section 4.2, for p or q = 3 modulo 4;
@@ -95,9 +96,10 @@ class SpectralFly(SearchedTopology):
         super().__init__(adjacency_from_links(len(codes), links[links[:, 0] < links[:, 1]]))
 
     def _blocks(self) -> Elements:
-        """Returns each router's point on the projective line: the ratio of its matrix's lower entries.
+        """Returns the cluster of each router, 0 to q: the ratio of the lower entries of its matrix.
 
-        Two routers of a block are linked to the same blocks, by the same generators.
+        The ratio is a point of the projective line; q is the point at infinity. Two routers of a cluster are
+        linked to the same clusters, by the same generators.
         """
         lower, last = self._matrices[:, 2], self._matrices[:, 3]
         return np.where(lower == 0, self.q, last * _inverses(self.q)[lower] % self.q)
@@ -140,7 +142,7 @@ def _is_square(p: int, q: int) -> bool:
 
 @cache
 def _members() -> dict[int, list[int]]:
-    """Returns p -> the valid q of members with at most 16384 routers."""
+    """Returns p -> all values of q, ascending, for which X(p, q) exists with at most 16384 routers."""
     orders: dict[int, list[int]] = {}
     for p, q in product(range(3, LARGEST_P + 1), range(3, LARGEST_Q + 1)):
         if (spectralfly_routers(p, q) or MAX_ROUTERS + 1) <= MAX_ROUTERS:
@@ -149,7 +151,7 @@ def _members() -> dict[int, list[int]]:
 
 
 def _check(p: int, q: int) -> None:
-    """Raises ParameterError unless p and q define a member that is not too large."""
+    """Raises ParameterError unless X(p, q) exists and has at most 16384 routers."""
     members = _members()
     if p not in members:
         raise ParameterError(
@@ -169,7 +171,7 @@ def _nearest(value: int, valid: list[int]) -> str:
 
 
 def _check_odd_prime(value: int) -> None:
-    """Raises ParameterError unless some member has this p."""
+    """Raises ParameterError unless some SpectralFly with this value of p can be built."""
     _check(value, _members().get(value, [0])[0])
 
 
@@ -191,13 +193,13 @@ def _inverses(q: int) -> Elements:
 
 
 def _normalised(matrices: Elements, q: int) -> Elements:
-    """Returns matrices divided by their first non-zero entry."""
+    """Returns each matrix divided by its first non-zero entry, modulo the prime q."""
     first = np.where(matrices[:, 0] != 0, matrices[:, 0], matrices[:, 1])
     return matrices * _inverses(q)[first][:, None] % q
 
 
 def _codes(matrices: Elements, q: int) -> Elements:
-    """Returns a number for each matrix; numbers ascend with the entries, row by row."""
+    """Returns a different integer for each matrix, to sort matrices by their entries, row by row."""
     return np.asarray(matrices @ np.array([q**3, q**2, q, 1]), np.int64)
 
 
@@ -209,7 +211,7 @@ def _times(matrices: Elements, factor: tuple[int, ...], q: int) -> Elements:
 
 
 def _generators(p: int, q: int) -> list[tuple[int, ...]]:
-    """Returns the p + 1 matrices for the solutions of a^2 + b^2 + c^2 + d^2 = p."""
+    """Returns the generators: a matrix (four entries, row by row) for each of the p + 1 `_solutions`."""
     x, y = next((x, y) for x, y in product(range(q), repeat=2) if (x * x + y * y + 1) % q == 0)
     return [
         tuple(
@@ -221,7 +223,7 @@ def _generators(p: int, q: int) -> list[tuple[int, ...]]:
 
 
 def _solutions(p: int) -> list[tuple[int, int, int, int]]:
-    """Returns solutions of a^2 + b^2 + c^2 + d^2 = p, one for each solution and its negative.
+    """Returns p + 1 solutions of a^2 + b^2 + c^2 + d^2 = p, with only one of each solution and its negative.
 
     For p = 1 modulo 4, a is odd and positive. For p = 3 modulo 4, a is even and positive, or 0 with b
     positive; the others are odd.
@@ -239,7 +241,7 @@ def _solutions(p: int) -> list[tuple[int, int, int, int]]:
 
 
 def _all_members() -> Iterator[Member]:
-    """Yields the members of all p and q."""
+    """Yields the SpectralFlies of all p and q."""
     for p, orders in _members().items():
         for q in orders:
             yield Member({"p": p, "q": q}, p + 1, spectralfly_routers(p, q) or 0, carried_hosts(p + 1, 3))

@@ -33,7 +33,8 @@ _DEGREES = {
 
 # Inductive-Quad of degree 3 (PolarStar, figure 5); f(i) = i + 4 mod 8.
 _IQ_3 = ((0, 7), (4, 7), (0, 1), (4, 1), (0, 2), (4, 2), (1, 6), (5, 6), (5, 3), (5, 7), (2, 3), (6, 3))
-# When IQ_d is extended by an IQ_3: the new vertices that are joined to A, and those joined to f(A).
+# IQ_(d + 4) is IQ_d plus the vertices of an IQ_3: those that are joined to the set A of `_half`, and those
+# that are joined to f(A).
 _TO_A, _TO_IMAGES = (0, 1, 4, 5), (2, 3, 6, 7)
 
 
@@ -162,7 +163,10 @@ _GraphAndImage = tuple[npt.NDArray[np.bool_], npt.NDArray[np.int64]]
 
 
 def _inductive_quad(degree: int) -> _GraphAndImage:
-    """Returns the Inductive-Quad graph of a degree: IQ_0 or IQ_3, grown by IQ_3 (PolarStar, section 6.2)."""
+    """Returns the Inductive-Quad graph IQ_d (adjacency matrix) and its permutation f.
+
+    IQ_0 and IQ_3 are given; eight vertices of an IQ_3 extend IQ_d to IQ_(d + 4) (PolarStar, section 6.2).
+    """
     if degree < 3:
         return np.zeros((2, 2), bool), np.array([1, 0])
     if degree == 3:
@@ -180,7 +184,7 @@ def _inductive_quad(degree: int) -> _GraphAndImage:
 
 
 def _half(image: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
-    """Returns A, the vertices x with x < f(x): one of each pair (x, f(x))."""
+    """Returns the set A of the Inductive-Quad construction: the lower vertex of each pair (x, f(x))."""
     everyone = np.arange(len(image))
     return everyone[everyone < image]
 

@@ -76,7 +76,10 @@ class ShortcutRing(SearchedTopology):
 
 
 def _members() -> Iterator[Member]:
-    """Yields graphs with as many routers as a PolarFly of the radix, or one less if needed for even links."""
+    """Yields one DLN for each network radix, with as many routers as the PolarFly of that radix.
+
+    An odd radix needs an even number of routers, so the DLN then has one router less.
+    """
     for radix in range(3, isqrt(MAX_ROUTERS) + 1):
         routers = radix * (radix - 1) + 1 - radix % 2
         yield Member({"routers": routers, "shortcuts": radix - 2}, radix, routers, carried_hosts(radix, 2))

@@ -26,7 +26,7 @@ Links = npt.NDArray[np.int64]  # links x 2: the two ends, the lower first
 ROUTERS = Parameter(
     name="routers", type=int, help="number of routers", required=True, least=4, most=MAX_ROUTERS
 )
-_SWAPS = 64  # attempts to place the leftover ports before the graph is redrawn
+_SWAPS = 64  # attempts to connect two leftover ports before the graph is redrawn
 
 
 def random_regular_links(routers: int, degree: int, generator: SplitMix64, excluded: Links) -> Links:
@@ -44,7 +44,7 @@ def random_regular_links(routers: int, degree: int, generator: SplitMix64, exclu
     """
     possible = routers - 1 - 2 * len(excluded) // routers
     if 2 * degree > possible:
-        # Drawing the few absent links is faster than drawing the many links.
+        # The graph is dense: drawing the few pairs that are not linked is faster than drawing the links.
         absent = random_regular_links(routers, possible - degree, generator, excluded)
         allowed = np.triu(np.ones((routers, routers), bool), 1)
         for links in (excluded, absent):
@@ -81,14 +81,19 @@ class ConnectedDraw(SearchedTopology):
 
     @property
     def remarks(self) -> tuple[str, ...]:
-        """A note on the graphs that were not connected, if there were any."""
+        """A note that graphs were discarded because they were not connected; empty if the first was used."""
         if self.draws == 1:
             return ()
         return (f"drawn {self.draws} times: the graphs before this one were not connected",)
 
 
 def _paired(routers: int, degree: int, generator: SplitMix64, excluded: Links) -> tuple[Links, list[int]]:
-    """Returns links between ports paired at random, and the routers of the leftover ports."""
+    """Joins ports in pairs at random until no two free ports can be joined.
+
+    Returns:
+        (links, free ports): int64 array, links x 2, of routers; and the router of each port that is still
+        free, once per port.
+    """
     taken = excluded[:, 0] * routers + excluded[:, 1]
     excluded_count = len(taken)
     ports = np.repeat(np.arange(routers), degree)
@@ -110,9 +115,18 @@ def _paired(routers: int, degree: int, generator: SplitMix64, excluded: Links) -
 def _placed(
     links: list[tuple[int, ...]], free: list[int], barred: set[tuple[int, ...]], generator: SplitMix64
 ) -> bool:
-    """Places the free ports, two at a time, by replacing a link with two links to its ends; edits `links`.
+    """Connects free ports, two at a time.
 
-    Returns whether all ports were placed.
+    Each step removes a random link, and joins one of its ends to the first port and the other to the second.
+
+    Args:
+        links: the links of the graph; modified in place.
+        free: the router of each free port.
+        barred: links that the graph must not have.
+        generator: the source of random numbers.
+
+    Returns:
+        Whether all free ports were connected.
     """
     present = {*barred, *links}
     for a, b in zip(free[::2], free[1::2], strict=True):
@@ -132,7 +146,7 @@ def _placed(
 
 
 def check_even(routers: int, ports: int, name: str, domain: range) -> None:
-    """Checks that the ports of all routers can be paired.
+    """Checks that the total number of ports is even, so that all ports can be paired.
 
     Args:
         routers: N, the number of routers.

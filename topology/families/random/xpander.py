@@ -70,7 +70,7 @@ class Xpander(ConnectedDraw):
         super().__init__(routers, lambda: self._matchings(generator))
 
     def _matchings(self, generator: SplitMix64) -> Links:
-        """Returns a random perfect matching between every two metanodes."""
+        """Returns the links, int64 array, links x 2: a random matching between every two metanodes."""
         first, second = np.triu_indices(self.metanodes, 1)
         words = generator.words(len(first) * self.lift).reshape(-1, self.lift)
         partners = np.argsort(words, axis=1, kind="stable")
@@ -96,7 +96,10 @@ class Xpander(ConnectedDraw):
 
 
 def _members() -> Iterator[Member]:
-    """Yields lifts with as many copies as links per router, about as large as a PolarFly of the radix."""
+    """Yields one Xpander for each network radix d, with metanodes of d routers.
+
+    It has d (d + 1) routers, about as many as the PolarFly of that radix.
+    """
     for degree in range(3, isqrt(MAX_ROUTERS) + 1):
         routers = degree * (degree + 1)
         yield Member({"degree": degree, "lift": degree}, degree, routers, carried_hosts(degree, 2))

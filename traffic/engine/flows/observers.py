@@ -1,4 +1,4 @@
-"""Observer of hosts' interfaces during TCP flows: a sample of hops."""
+"""Estimates the hops of TCP flows from a sample of the frames that arrive at hosts' interfaces."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _HEADER_BYTES = 54
 
 
 class HopSampler:
-    """Samples the TCP frames that the switches send to all hosts: hops by source and destination.
+    """Samples the TCP frames that switches send to hosts; adds up their hops by source and destination.
 
     Attributes:
         hop_bytes, sampled_bytes, hops, hops_min, hops_max: see FlowOutcome.
@@ -43,7 +43,7 @@ class HopSampler:
         )
 
     def read_waiting(self) -> None:
-        """Counts the waiting frames; at most as many as fit into the sockets, in case a host floods."""
+        """Counts the frames that wait in the sockets; the number is limited, in case a host floods."""
         for _ in range(_MAX_READINGS):
             count = self._receivers.receive()
             if not count:

@@ -13,7 +13,7 @@ _AVAILABLE = Path("/proc/sys/net/ipv4/tcp_available_congestion_control")
 _DEFAULT = Path("/proc/sys/net/ipv4/tcp_congestion_control")
 _BACKLOG = 4096
 # The kernel wakes the sender when fewer bytes than this wait to be sent, and the receiver when as many bytes
-# have arrived, because a wake-up costs more than a packet.
+# have arrived, because waking up costs more than handling a packet.
 _MAX_UNSENT_BYTES = 128 << 10
 MAX_UNREAD_BYTES = 32 << 10
 _SO_TIMESTAMPNS = 35
@@ -76,7 +76,7 @@ def open_listener(congestion_control: str) -> socket.socket:
 
 
 def open_connection(address: str, congestion_control: str) -> tuple[socket.socket, int]:
-    """Opens a socket that connects to a host from the current namespace; returns it and its port.
+    """Opens a socket that connects to a host from the current namespace; returns it and its source port.
 
     Raises:
         OSError: the host cannot be reached.

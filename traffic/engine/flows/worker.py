@@ -37,7 +37,7 @@ Handler = Callable[[int], None]
 
 
 class FlowWorker:
-    """The worker of one job; hosts accept flows from its creation on."""
+    """Runs the TCP flows of one `FlowJob`; hosts accept connections as soon as it is created."""
 
     def __init__(self, job: FlowJob, reporter: CountReporter) -> None:
         self._job, self._reporter = job, reporter

@@ -1,1 +1,1 @@
-"""Collective operations, their algorithms as programs of ranks, and their execution. Pure."""
+"""Collective operations, their algorithms as programs of ranks, and their execution; without I/O."""

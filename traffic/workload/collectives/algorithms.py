@@ -153,7 +153,7 @@ def rabenseifner(ranks: int, elements: int) -> list[Program]:
 
 
 def _halving_and_doubling(rank: int, parts: list[Span]) -> list[Step]:
-    """Returns a rank's steps of Rabenseifner's algorithm for a power of two of ranks, each with one part."""
+    """Returns a rank's steps of Rabenseifner's algorithm; `parts` has a span per rank, a power of two."""
     low, high = 0, len(parts)
     halving, doubling = [], []
     while high - low > 1:

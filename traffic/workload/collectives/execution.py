@@ -1,6 +1,7 @@
 """Execution of one iteration of a collective: the ranks' programs, messages and vectors.
 
-Pure: the caller transports the segments of messages and passes in those that arrive (`traffic.engine`).
+It sends nothing: the caller transports the segments of messages and passes in those that arrive
+(`traffic.engine`).
 """
 
 from __future__ import annotations
@@ -181,7 +182,7 @@ class Iteration:
         return self._finished_ns
 
     def _advance(self, task: int, now_ns: int) -> None:
-        """Executes the steps of a task until one must wait for a message."""
+        """Executes the steps of a task (a rank's program for a slice) until one must wait for a message."""
         program, rank = self._table.programs[task], task % self._table.ranks
         while self._next_step[task] < len(program):
             index = self._next_step[task]

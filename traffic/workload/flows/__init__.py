@@ -1,1 +1,1 @@
-"""TCP flows: sizes, starts, frames on the wire, and ideal times in an empty fabric. Pure."""
+"""TCP flows: sizes, starts, frames on the wire, and ideal times in an empty fabric; no packet is sent."""

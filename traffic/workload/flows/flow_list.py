@@ -114,7 +114,7 @@ def read_flows(path: str, topology: Topology, hosts_per_router: int) -> FlowList
 
 
 def _row(words: list[str], place: str, indices: dict[str, int]) -> tuple[int, int, int, int]:
-    """Parses start in ns, source, destination and bytes of a line."""
+    """Parses a line; returns the start in ns, the indices of source and destination, and the bytes."""
     transfer = read_transfer(words[1:], place, indices)
     try:
         time_s = float(words[0])
@@ -132,6 +132,9 @@ def read_transfer(words: list[str], place: str, indices: dict[str, int]) -> tupl
         words: names of source and destination, and the number of bytes.
         place: file and line, for error messages.
         indices: name of a host -> its index.
+
+    Returns:
+        (index of the source, index of the destination, bytes).
 
     Raises:
         ParameterError: a host is unknown or sends to itself, or the number of bytes is out of range.

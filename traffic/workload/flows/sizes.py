@@ -153,7 +153,7 @@ def read_sizes(path: str) -> FlowSizes:
 
 
 def _point(words: list[str], place: str) -> tuple[float, float]:
-    """Parses size and probability of a line."""
+    """Parses a line; returns a flow size in bytes and its cumulative probability."""
     size, probability = map(_number, words)
     if not 1 <= size <= MAX_FLOW_BYTES:
         raise ParameterError(f"{place}: bytes must be 1 to {MAX_FLOW_BYTES}, got {quoted(words[0])}")
