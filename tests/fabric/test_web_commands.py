@@ -50,7 +50,7 @@ def test_a_link_of_the_demonstration_is_cut_by_a_click_and_the_page_tells_who_re
         assert ask(url, "GET", "api/state")[1]["traffic"] is None
         page.open(url)
         assert facts in page.text("facts")
-        page.wait(lambda: page.text("traffic-state").startswith("uniform offered 0.0"))
+        page.wait(lambda: page.text("traffic-state").startswith("uniform offered 0."))
         flowing = ask(url, "GET", "api/state")[1]["traffic"]["load"]
         page.wait(lambda: page.run("return Number(document.getElementById('traffic-load').value)") == flowing)
         page.click_drawn(f"link:{link}")
