@@ -42,13 +42,13 @@ LEFT_OUT: Mapping[str, Mapping[str, str]] = {
 
 
 def check_paper(paper: str) -> str:
-    """Returns the name of a paper.
+    """Checks and returns the name of a paper.
 
     Args:
         paper: the name.
 
     Raises:
-        UsageError: it is unknown; the message lists all papers.
+        UsageError: the name is unknown; the message lists all papers.
     """
     paper = spelled(paper, PAPERS)
     if paper not in PAPERS:

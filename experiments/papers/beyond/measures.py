@@ -54,7 +54,7 @@ def delivered_at(found: MeasuredCurve, load: float) -> Value | None:
         load: the load.
     """
     point = _at(found, load)
-    # Without interval: both loads vary together, so the interval of one says little about the ratio.
+    # The ratio has no interval: both loads vary together, so the interval of one says little about it.
     return Value(point.accepted / point.offered) if point and point.offered else None
 
 

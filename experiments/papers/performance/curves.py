@@ -149,7 +149,7 @@ class _Search:
         return {point.load: point.stable for point in self.points()}
 
     def measured(self) -> MeasuredCurve:
-        """Returns the curve with those of its points that are in the table, and whether these are all."""
+        """Returns the curve with its points in the table; the result also states whether any are missing."""
         points = self.points()
         rows = [self._store.get(digest) for point in points for digest, _ in self.of_load(point.load)]
         complete = not next_loads(self.curve.loads, {point.load: point.stable for point in points})
@@ -184,7 +184,8 @@ class _CurvesOfNetwork(SimulatedGroup[_PointOfCurve, StoredPoint]):
         """Returns the simulations to run next, without duplicates.
 
         Args:
-            ahead: number of loads of each curve, of which the first may make the others needless.
+            ahead: number of loads per curve to try at the same time; the result at the first one may make the
+                others unnecessary.
         """
         wanted: dict[str, _PointOfCurve] = {}  # by digest, since curves may share loads
         for number, (search, tried) in enumerate(zip(self.searches, self._tried, strict=True)):
@@ -244,7 +245,7 @@ def replications(curve: Curve, load: float, scale: Scale) -> Iterator[SimulatedT
 
 
 def _mean(points: Sequence[CurvePoint]) -> CurvePoint:
-    """Returns the mean over the seeds of a curve's point; a single seed keeps its intervals over batches."""
+    """Returns the mean of points with different seeds; a single point keeps its intervals over batches."""
     if len(points) == 1:
         return points[0]
     accepted, accepted_ci95 = interval([point.accepted for point in points])

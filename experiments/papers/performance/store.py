@@ -141,7 +141,7 @@ def _by_digest(rows: Iterable[RowT], file: Path) -> dict[str, RowT]:
 
 
 def _numbers(row: _Digested) -> list[object]:
-    """Returns those values of a row that its digest determines: not the curve's name and the run time."""
+    """Returns the values of a row that its digest determines: all but the curve's name and the run time."""
     return [value for name, value in vars(row).items() if name not in _OF_ONE_RUN]
 
 

@@ -87,7 +87,7 @@ def slim_fly(q: int, hosts: int, name: str) -> FabricOptions:
 
 
 def _others(scale: Scale) -> dict[str, FabricOptions]:
-    """Returns label of a curve -> network, with its routing: a dragonfly and a fat tree.
+    """Returns label of a curve -> network with its routing, for a dragonfly and a fat tree.
 
     They have about as many endpoints as the Slim Fly.
     """
