@@ -21,7 +21,7 @@ _MIN_TIMEOUT_NS, _INITIAL_TIMEOUT_NS, _MAX_TIMEOUT_NS = 50 * _MS, 300 * _MS, 2_0
 _MIN_REORDERING_NS = 2 * _MS
 _ALL_BITS = (1 << ACKNOWLEDGED_BITS) - 1
 _MAX_REMEMBERED = 512  # lost transmissions to remember, because some arrive after all
-# How many of the latest numbers to remember: more packets than can overtake one that a queue delays.
+# How many of the latest numbers to remember. No queue delays a packet so long that more packets overtake it.
 _LATEST_NUMBERS = 1 << 14
 _LATEST_BITS = (1 << _LATEST_NUMBERS) - 1
 
@@ -36,7 +36,7 @@ class Outgoing:
         waiting: segments to send, in order; lost segments come first.
         resent: number of retransmissions.
         heard_ns: time of the last acknowledgement of new arrivals; 0 before the first.
-        answers: the numbers of the acknowledgements that arrived.
+        answers: the numbers of the acknowledgements that have arrived, to detect duplicates.
     """
 
     def __init__(self, max_in_flight: int = MAX_IN_FLIGHT, acknowledged_after_ns: int = 0) -> None:
@@ -90,7 +90,7 @@ class Outgoing:
         return number
 
     def cancel_transmission(self, number: int) -> None:
-        """Cancels a transmission that the host's own queue had no room for."""
+        """Cancels a transmission for which the host's own queue had no room."""
         segment, _ = self._in_flight.pop(number)
         self._sent.discard(segment)
         self.waiting.appendleft(segment)
@@ -138,7 +138,7 @@ class Outgoing:
             return False
         self._backoff *= 2
         self._lose(list(self._in_flight))
-        if self.idle:  # everything in flight was a duplicate of an acknowledged segment
+        if self.idle:  # all packets in flight were duplicates of acknowledged segments
             self._silent_since_ns = None
         self._window = _MIN_WINDOW
         return True

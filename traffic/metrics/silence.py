@@ -45,7 +45,7 @@ class PairSilences:
         """
         self._hosts = hosts
         self._last_ns = np.full(hosts * hosts, _NEVER, np.int64)
-        self._next = np.zeros(hosts, np.int64)  # highest number of each source so far + 1
+        self._next = np.zeros(hosts, np.int64)  # for each source, the highest sequence number so far + 1
         self._arrived = 0
         self._longest_ns, self._ended_ns, self._pair = 0, 0, -1
 

@@ -106,7 +106,7 @@ def recursive_doubling(ranks: int, elements: int) -> list[Program]:
     """Returns the programs of an allreduce in which pairs at distances 1, 2, 4 ... exchange whole vectors.
 
     Args:
-        ranks: n, at least 2; beyond a power of two, some pairs of ranks act as one.
+        ranks: n, at least 2; if it is not a power of two, some pairs of ranks act as one rank.
         elements: the length of a rank's vector, at least 0.
 
     Returns:
@@ -153,7 +153,7 @@ def rabenseifner(ranks: int, elements: int) -> list[Program]:
 
 
 def _halving_and_doubling(rank: int, parts: list[Span]) -> list[Step]:
-    """Returns a rank's steps of Rabenseifner's algorithm; `parts` has a span per rank, a power of two."""
+    """Returns a rank's steps of Rabenseifner's algorithm; `parts` has one span per rank."""
     low, high = 0, len(parts)
     halving, doubling = [], []
     while high - low > 1:

@@ -198,7 +198,7 @@ class Iteration:
                 self._reduce_or_replace(step, inbox, rank)
             self._next_step[task], self._step_begun[task] = index + 1, False
         if not self._step_begun[task]:
-            self._step_begun[task] = True  # the task ends only once
+            self._step_begun[task] = True  # marks the task as ended, so that it ends only once
             self.unfinished -= 1
             self._unfinished_tasks[rank] -= 1
             if not self._unfinished_tasks[rank]:
