@@ -17,7 +17,7 @@ from topology.base import Topology
 from topology.errors import ParameterError, UsageError
 
 _OPTION = re.compile(r"(?<![\w-])--([a-z](?:[a-z-]*[a-z])?)(?![\w-])")
-_EXAMPLE = "as in: "  # in errors, the words before an example of a command line
+_EXAMPLE = "as in: "  # words in errors that introduce an example of a command line
 
 
 def checked_topology(value: Any) -> Topology:

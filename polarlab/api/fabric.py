@@ -36,7 +36,7 @@ from topology.base import Topology
 from topology.errors import ParameterError, Terminated, UsageError
 from topology.parameters import hint
 
-if TYPE_CHECKING:  # at run time only after the check for Mininet
+if TYPE_CHECKING:  # imported at run time only after the check for Mininet
     from experiments.observation.timeline import Timeline
     from experiments.session.fabric_session import FabricSession
     from experiments.session.turns import Measuring
@@ -193,7 +193,7 @@ class Fabric(SessionVerbs):
             return self._page.restart()
         from polarlab.web.page_server import PageServer
 
-        assert opened is not None  # because there is a session
+        assert opened is not None  # a fabric with a session is open
         address = web_address(web, open_to_all=web_open) or parse_address(True)
         page = self._page = opened.enter_context(PageServer(address, self._on_event))
         self._watched(page, session, opened)
@@ -232,12 +232,12 @@ class Fabric(SessionVerbs):
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        if self._opened and self._session.turns.stop_own(then=self.close):  # `progress` called this
+        if self._opened and self._session.turns.stop_own(then=self.close):  # called by `progress`
             return
         opened, self._opened = self._opened, None
         if opened is not None:
             atexit.unregister(self.close)
-            opened.callback(self._session.turns.close)  # runs first
+            opened.callback(self._session.turns.close)  # runs before the callbacks registered earlier
             opened.__exit__(kind, error, trace)
             self._page = None
 

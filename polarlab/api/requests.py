@@ -160,5 +160,5 @@ def traffic_request(fabric: Experiment, options: Mapping[str, Any], routing: str
     given = {name: value for name, value in fabric.values.items() if name in own}
     if routing is not None:
         given["routing"] = routing
-    settled = {"link-rate": fabric.complete_values["link-rate"]}  # instead of the traffic's default rate
+    settled = {"link-rate": fabric.complete_values["link-rate"]}  # instead of the default of `run`
     return Experiment(RUN, {**given, **options}, graph=fabric.graph, settled=settled)

@@ -19,7 +19,7 @@ from polarlab.process import escape_controls
 
 # Without a terminal nothing is wrapped: programs read the output line by line.
 _UNLIMITED = 10_000
-_NARROWEST = 20  # characters of a value's line, however narrow the terminal is
+_NARROWEST = 20  # least width of a value's line, even on a narrower terminal
 _GAP = 3  # characters between two columns of a table
 _HEADING_WIDTH = 11  # characters of a column's heading, if it is split into lines
 
@@ -87,7 +87,7 @@ def print_table(rows: Sequence[Mapping[str, Any]], columns: Sequence[str], by: s
 def _below_headings(
     rows: Sequence[Mapping[str, Any]], columns: Sequence[str], by: str
 ) -> Iterator[Mapping[str, Any]]:
-    """Yields, for each value of the entry `by`, a row with the value as heading, and its rows, indented."""
+    """Yields rows grouped by their entry `by`: for each value a heading row, then its rows, indented."""
     for heading, members in itertools.groupby(rows, key=lambda row: row[by]):
         yield {**dict.fromkeys(columns, ""), columns[0]: heading}
         yield from ({**row, columns[0]: f"  {row[columns[0]]}"} for row in members)
@@ -112,7 +112,9 @@ def _parts(rows: Sequence[Mapping[str, Any]], columns: Sequence[str]) -> list[li
 
 
 def _narrowed(widths: Sequence[int], least: Sequence[int], width: int) -> list[int]:
-    """Returns the widths of a table's columns on a terminal: each its least width, and a share of the rest.
+    """Returns the widths of a table's columns on a terminal.
+
+    Each column gets its least width, and a share of the remaining width in proportion to its need.
 
     Args:
         widths: widths of the columns without wrapping.

@@ -59,7 +59,7 @@ def _sweep_help(option: Option) -> str:
 
 
 def meant_kind(command: str, words: Sequence[str]) -> str:
-    """Returns the command whose declared options apply: `run` for a `crosscheck` that measures.
+    """Returns the command whose declared options apply: `run` for a `crosscheck` that measures first.
 
     Args:
         command: name of the command.
@@ -118,8 +118,8 @@ def _add_parameters(
         group: the group.
         family: the family that the command line names; None for all.
         command: name of the command, as the declarations have it.
-        words: words of the command line; if they contain an option that may be another family's parameter,
-            those of all families are added, hidden from the help, so that the error can say whose it is.
+        words: words of the command line. If they contain an option that may be another family's parameter,
+            the parameters of all families are added, hidden from the help; errors can then name the family.
     """
     meanings: dict[str, dict[str, Option]] = {}
     for name in _families_of_options(family, command, words):
@@ -139,9 +139,10 @@ def _add_parameters(
 
 
 def _families_of_options(family: str | None, command: str, words: Sequence[str]) -> Iterable[str]:
-    """Returns the families whose parameters may be among the words of a command line.
+    """Returns the names of the families whose parameters a command's parser must know.
 
-    It is the named family alone if that and the command have all the options in the words; otherwise all.
+    If the command and the named family declare every option on the command line, this is the named family.
+    Otherwise it is all families, so that an error can say which family has the unknown option.
     """
     if family is not None:
         known = [*options_of_command(command), *family_options(family)]
@@ -152,7 +153,7 @@ def _families_of_options(family: str | None, command: str, words: Sequence[str])
 
 
 def _help_of_families(entries: Mapping[str, Option]) -> str:
-    """Returns the help of a parameter that several families have: each meaning, and the families with it.
+    """Returns the help of a parameter that several families have: each of its meanings, with the families.
 
     Args:
         entries: family -> its declaration of the parameter.
@@ -180,7 +181,7 @@ def _add(
     optional: bool = False,
     hidden: bool = False,
 ) -> None:
-    """Adds an option to a parser or a group of it; `CommandParser.describe_options` sets its help."""
+    """Adds an option to a parser or to one of its groups; `CommandParser.describe_options` sets its help."""
     flags = [f"--{name}" for name in (short, option.name) if name]
     more: dict[str, Any] = {"dest": option.key, "default": argparse.SUPPRESS}
     if hidden:
@@ -282,7 +283,7 @@ def read_options(arguments: argparse.Namespace, command: str, base: Base) -> Non
     Args:
         arguments: the parsed words; options that were not given get their defaults.
         command: name of the command, as the declarations have it.
-        base: experiment that supplies the values missing on the command line; an error is raised.
+        base: experiment that supplies values missing on the command line, or an error, which is raised.
 
     Raises:
         UsageError: an option is outside its domain, or options contradict each other.
@@ -300,7 +301,7 @@ def read_options(arguments: argparse.Namespace, command: str, base: Base) -> Non
             raise UsageError(f"{_AGAIN} uses the topology of its results; leave {name} out")
     family = base.family if base else str(given.get(TOPOLOGY, "polarfly" if command == FAILOVER else ""))
     kind = _kind(command, given, base)
-    # Options of other families, and of the other engine of a sweep, are refused with those that do not exist.
+    # Options of other families, or of a sweep's other engine, are rejected like options that do not exist.
     foreign = {option.name: None for option in arguments.parser.declared if option.table}
     declared = {option.name: option for option in options_of(kind, family if family in FAMILIES else None)}
     values: dict[str, Given] = {}

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from polarlab.cli.drawing import Draughtsman
 
 LONG_S = 2.0  # time in s after which a running activity is shown as a bar
-LINE_AFTER_S = ONGOING_EVERY_S  # the same without a terminal, where it is shown as a line
+LINE_AFTER_S = ONGOING_EVERY_S  # the same without a terminal, for a line instead of a bar
 
 
 DRAWING = "drawing figures"

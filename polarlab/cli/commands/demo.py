@@ -110,7 +110,7 @@ def _controller_note(summary: FailoverSummary) -> str | None:
 
 
 def print_series(arguments: argparse.Namespace, series: FailoverSeries) -> None:
-    """Prints the result of several failovers: each, and the distributions of their values."""
+    """Prints the results of several failovers: a row for each, and the distributions of their values."""
     from polarlab.api.command_line.records import plain, readable
 
     result, tables = plain(series), series.distributions()

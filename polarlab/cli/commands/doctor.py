@@ -1,4 +1,4 @@
-"""`polarlab doctor`: capabilities of this machine, features with their lacks, and fabrics that fit."""
+"""`polarlab doctor`: capabilities of this machine, features with missing requirements, fabrics that fit."""
 
 from __future__ import annotations
 

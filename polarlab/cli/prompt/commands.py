@@ -111,7 +111,7 @@ class SessionPrompt(FabricCLI):
     # ---- verbs ----
 
     def __getattr__(self, name: str) -> Callable[[str], None]:
-        """Returns the command of a verb, as `do_fail`, which Python's `cmd` looks for by this name."""
+        """Returns the function for a verb's command; Python's `cmd` asks for it by a name like `do_fail`."""
         command = name.removeprefix("do_")
         if command == name or command not in self._commands:
             raise AttributeError(name)
