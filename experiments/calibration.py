@@ -31,12 +31,12 @@ _TRIALS = 6
 # A trial's warm-up lets queues fill and routes adapt.
 _WARMUP_QUEUES, _MIN_WARMUP_S, _MAX_WARMUP_S = 3, 1.0, 8.0
 DURATION_S = 4.0
-_ACCEPT = 0.65  # limit of the strain; below 1, as a long run has worse seconds than a trial
-ENOUGH = 0.3  # no further trial if the strain is at least this, and accepted
+_ACCEPT = 0.65  # largest accepted strain; below 1, as a long run has worse seconds than a trial
+ENOUGH = 0.3  # the search ends at an accepted rate with at least this strain
 _MAX_STEP = 4.0
 _MIN_STRAIN = 0.01
 _MIN_POWER, _MAX_POWER = 1.0, 8.0  # exponent in strain ~ rate^power
-# CPU share that must stay idle if the time for which switches hold frames cannot be observed.
+# Share of the processors that must stay idle if the time that frames wait in switches cannot be observed.
 _MIN_IDLE = 0.35
 
 

@@ -42,7 +42,7 @@ from topology.files.plugin_files import handed_over
 from traffic.engine.child_process import prefer, start_python
 
 _START_TIMEOUT_S = 120.0
-_NICENESS = -10  # a real fabric's controller has its own machine
+_NICENESS = -10  # high priority: a real fabric's controller has its own machine
 SERVICE = ("-m", "controller.service")
 # One thread starts all controllers: the kernel kills a controller when the thread that started it ends.
 _PARENT = ThreadPoolExecutor(1)
@@ -206,7 +206,7 @@ class ControllerProcess(ControllerReports):
 
     @property
     def running(self) -> bool:
-        """Whether the process runs; a killed one does not, even if it has not ended yet."""
+        """Whether the process runs; a process that was killed counts as ended at once."""
         return self._process.poll() is None and not is_ending(self._process.pid)
 
     @property

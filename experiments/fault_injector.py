@@ -184,10 +184,10 @@ class FaultSchedule:
     def unasked(self) -> tuple[str, ...]:
         """Returns the links and switches that the controller avoids although nothing failed or drained them.
 
-        They are named by location, like `s1-s7` or `s4`; see `Asked.beyond`.
+        Their names have no kind, like `s1-s7` or `s4` (see `Asked.beyond`).
         """
         controller = self._fabric.controller
-        with contextlib.suppress(PolarLabError):  # its end is noticed elsewhere
+        with contextlib.suppress(PolarLabError):  # other code reports the end of the controller
             controller.catch_up()
         failed = [fault.component for fault in self._schedule if not fault.maintenance]
         drained = [fault.component for fault in self._schedule if fault.maintenance]

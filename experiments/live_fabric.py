@@ -31,7 +31,7 @@ from topology.faults import Component
 from topology.networkx_graphs import NetworkxTopology
 from traffic.engine import sockets
 
-_HOST_PORT = 0  # as in h1_1-eth0
+_HOST_PORT = 0  # number of a host's only port, whose interface is like h1_1-eth0
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -52,7 +52,9 @@ def _settings(sweep: AnySweep) -> dict[str, JsonValue]:
 
 
 def _paired_routings(sweeps: Sequence[AnySweep]) -> list[dict[str, str]]:
-    """Returns, for each sweep, routing -> common name of the routings in its role, like `min / hierarchical`.
+    """Pairs routings of different sweeps that have the same role.
+
+    Returns, for each sweep, routing -> common name of the paired routings, like `min / hierarchical`.
 
     Only routings that not all sweeps share are paired, and only if each sweep has exactly one in the role.
     """

@@ -104,7 +104,7 @@ def draw_failovers(comparison: Comparison) -> Figure:
 
 
 def _engine(results: Mapping[str, Any]) -> Engine:
-    """Returns the engine, emulation or simulation, whose results have these names."""
+    """Returns the engine, emulation or simulation, to which the names of these results belong."""
     return next(one for one in Engine if one.value in results)
 
 

@@ -35,7 +35,7 @@ from topology.faults import Component
 
 # Seconds between two states: with a viewer, without one, and during an incident.
 WATCHED_S, UNWATCHED_S, INCIDENT_S = 0.5, 1.0, 0.2
-_JUDGED_AFTER_S = 2.0  # from the start of traffic
+_JUDGED_AFTER_S = 2.0  # time from the start of traffic to its first judgement
 
 
 class Observer:

@@ -24,9 +24,9 @@ from traffic.wire.probe_frame import build_probe
 from traffic.wire.tags import Tagger, new_key
 
 INTERVAL_S = 0.01
-BEFORE_S = 0.03  # of probes before the change
-_MAX_SHARE = 0.05  # of a link's rate
-_PATIENCE_S = 0.5  # then a probe that has not arrived is overdue
+BEFORE_S = 0.03  # time of probing before the change
+_MAX_SHARE = 0.05  # largest share of a link's rate that probes may use
+_PATIENCE_S = 0.5  # a probe that has not arrived in this time is overdue
 
 
 def probe_interval_s(pairs: int, rate_bps: int) -> float:
@@ -117,7 +117,7 @@ class ProbeArrivals:
                 if sequence > before + 1:
                     latest_s = max(latest_s, time_s)
             first, time_s = after[0]
-            if self.sent_s[first] > changed_s + self._interval_s:  # those sent at the change were lost
+            if self.sent_s[first] > changed_s + self._interval_s:  # earlier ones were lost
                 latest_s = max(latest_s, time_s)
         # A failure may take effect with a delay: wait a few intervals before the pairs count as repaired.
         return latest_s if now_s > latest_s + 5 * self._interval_s else None

@@ -30,10 +30,10 @@ class LoadSteps:
         return int(self.max_load / self.precision + 1e-9)
 
     def load(self, place: int) -> float:
-        """Returns the load with a given number.
+        """Returns the load with a given index among the possible loads.
 
         Args:
-            place: its number, from 1.
+            place: the index, from 1.
         """
         return round(place * self.precision, 9)
 

@@ -20,8 +20,8 @@ from experiments.events.base import Event, OnEvent
 from experiments.points.engine import Ended, Group
 from topology.errors import MachineError
 
-_MAX_DEATHS = 3  # of processes in one point
-_MEMORY_SHARE = 0.5  # of the free memory, which an additional fabric may take
+_MAX_DEATHS = 3  # after so many deaths of processes in one point, the error is raised
+_MEMORY_SHARE = 0.5  # share of the free memory that an additional fabric may take
 _END_S = 5.0
 if TYPE_CHECKING:
     Pipe = Connection[Any, Any]
@@ -52,7 +52,7 @@ class _Failed(NamedTuple):
 
 
 class _Died(NamedTuple):
-    """Instead of an outcome: the worker died while it ran the point."""
+    """Stands for the outcome of a point whose worker died."""
 
     exit_code: int | None
 
@@ -63,8 +63,8 @@ class _Crew:
     def __init__(self, group: Group, foreign: Iterable[Pipe]) -> None:
         self.process, self.control = _forked(_lead, group, foreign, daemon=False)
         self.ready = False
-        self.points: list[Any] = []  # running
-        self.events: list[Event] = []  # reported together once the fabric is up, apart from other fabrics'
+        self.points: list[Any] = []  # points that are running
+        self.events: list[Event] = []  # reported together, once the fabric is up
 
     def dismiss(self) -> None:
         """Makes the process and its workers end."""
@@ -198,7 +198,7 @@ class Processes:
 
 
 def _readable(connections: Iterable[Pipe], timeout_s: float | None) -> list[Pipe]:
-    """Returns the connections that are readable; waits for the first."""
+    """Waits until a connection is readable, and returns all connections that are."""
     return [one for one in wait([*connections], timeout_s) if isinstance(one, Connection)]
 
 

@@ -71,7 +71,7 @@ def drain(_verbs: SessionVerbs, do: Do) -> Shown:
     """Yields a line for each group of switches that a drain cut off, then the drain's outcome."""
     outcome = do()
     for part in outcome.cut_off:
-        yield f"only drained components connect {', '.join(part)}"
+        yield f"only drained components connect {', '.join(part)} to the rest of the fabric"
     yield str(outcome)
 
 

@@ -14,7 +14,7 @@ from topology.files.escaping import quoted
 from topology.parameters import Value, join_parameters, split_parameters, value_text
 
 OFFERED = "offered"
-_LOAD = "load"  # stands for the offered load among keys
+_LOAD = "load"  # name of the offered load among the keys
 
 
 class SweptPoint(Protocol):
