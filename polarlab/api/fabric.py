@@ -395,11 +395,11 @@ class Fabric(SessionVerbs):
 
 
 def _kept(run: RunSpecification, *, failed: bool) -> Mapping[str, Any] | None:
-    """Returns the experiment of a run as recorded in its manifest.
+    """Returns a run's experiment for its manifest, as JSON types; None if the fabric has no experiment.
 
     Args:
         run: the run.
-        failed: whether failures are present from the start; the folder then has them as a schedule.
+        failed: whether failures are present from the start; the experiment then names their schedule's file.
     """
     experiment = run.fabric.experiment
     if experiment is None or not failed:

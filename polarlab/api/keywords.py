@@ -76,7 +76,7 @@ def keyword_options(command: str, *, of_traffic: bool = False) -> tuple[Option, 
 
 
 def type_of(option: Option) -> Any:
-    """Returns the type annotation of an option's keyword, with which Python functions take it."""
+    """Returns the type annotation of an option as a keyword argument of Python functions."""
     kind: Any = option.type
     if option.words or option.has_units:
         kind |= str

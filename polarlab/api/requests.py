@@ -81,7 +81,7 @@ def _request(
 
 
 def rerun_of(results: Folder | Results) -> Experiment:
-    """Returns the experiment of results, to measure it again; a sweep gets a new folder, so as not to resume.
+    """Returns the experiment of results, to measure it again; a sweep gets a new folder and does not resume.
 
     Args:
         results: results of a run, a simulation, a sweep or failovers, or their folder.

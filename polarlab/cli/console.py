@@ -134,7 +134,7 @@ def _name_width(rows: Sequence[Mapping[str, Any]], name: str) -> int:
 
 
 def _min_width(rows: Sequence[Mapping[str, Any]], name: str) -> int:
-    """Returns the least width of a column that splits no word of a cell and no short part of its heading."""
+    """Returns the least width of a column that splits no word of a cell and no short part of its name."""
     cells = [str(row[name]) for row in rows]
     longest = max(map(len, cells), default=0)
     words = [len(word) for cell in cells for word in cell.split()]
@@ -214,14 +214,14 @@ def print_rows(
 
 
 def _width() -> int:
-    """Returns the width of the terminal in characters, which COLUMNS overrides; without one, no limit."""
+    """Returns COLUMNS if set, else the terminal's width in characters; without a terminal, a huge width."""
     if sys.stdout.isatty() or "COLUMNS" in os.environ:
         return shutil.get_terminal_size().columns
     return _UNLIMITED
 
 
 def _value_lines(value: Any, width: int) -> list[str]:
-    """Returns a value as one line if that fits, else as one line per entry."""
+    """Returns a value as one line if the line fits, else as one line per entry of the value."""
     from polarlab.api.command_line.records import readable
 
     text = readable(value)
@@ -245,7 +245,7 @@ def _value_lines(value: Any, width: int) -> list[str]:
 
 
 def _in_lines(name: str, width: int) -> str:
-    """Splits a column's name at underscores, by line breaks, into lines about as wide as its cells."""
+    """Inserts line breaks into a column's name at underscores, so that it is about as wide as the cells."""
     lines = [""]
     for part in re.findall("[^_]*_|[^_]+", name):
         if lines[-1] and len(lines[-1]) + len(part) > max(width, _HEADING_WIDTH):

@@ -57,7 +57,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _end(*_arguments: object) -> None:
-    """Raises Terminated at the first signal, and ignores later ones, so that they do not stop clean-up."""
+    """Raises Terminated at the first signal; ignores later signals, which would interrupt the clean-up."""
     for number in END_SIGNALS:
         signal.signal(number, signal.SIG_IGN)
     raise Terminated

@@ -49,7 +49,7 @@ def options_of_command(command: str) -> list[Option]:
 
 
 def _sweep_help(option: Option) -> str:
-    """Returns the help of an option of `sweep`, which adds its meaning with simulations if that differs."""
+    """Returns the help of an option of `sweep`, and its meaning in simulations if that is different."""
     simulated = [o.help_in(SIMULATED_SWEEP) for o in options_of(SIMULATED_SWEEP) if o.name == option.name]
     if SWEEP not in option.commands:
         return simulated[-1]

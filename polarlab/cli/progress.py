@@ -94,7 +94,7 @@ class ConsoleProgress:
             self._line(str(event))
 
     def begin(self, activity: str) -> None:
-        """Shows an activity that sends no events, once it takes long, until `rest` or the next event."""
+        """Shows an activity without events of its own once it takes long, until `rest` or the next event."""
         self.rest()
         self._expect(activity, None)
 
@@ -146,5 +146,5 @@ class _Extent(TypedDict):
 
 
 def _extent(fraction: float | None) -> _Extent:
-    """Returns a bar's total and completed amounts for a fraction done; without one, the bar only pulses."""
+    """Returns a bar's total and completed amounts for the fraction done; for None, the bar only pulses."""
     return {"total": None if fraction is None else 1.0, "completed": fraction or 0.0}
