@@ -54,7 +54,7 @@ _FOREVER = 1 << 62
 
 
 class _EndedEarly(Exception):
-    """Ends the run early; the message says which rank failed and how (empty: the parent requested it)."""
+    """Ends the run early. The message names the failed rank; it is empty if the parent requested the end."""
 
 
 class CollectiveWorker:

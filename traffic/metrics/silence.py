@@ -70,7 +70,7 @@ class PairSilences:
         self._arrived += len(source)
 
     def _find_longest(self, pairs: Numbers, arrived_ns: Numbers) -> None:
-        """Records the longest silence ended by the packets, if it is longer than the recorded one."""
+        """Records the longest silence that these packets ended, unless a longer one is already recorded."""
         order = np.argsort(pairs, kind="stable")
         pairs, arrived_ns = pairs[order], arrived_ns[order]
         before_ns = self._last_ns[pairs]

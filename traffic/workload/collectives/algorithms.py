@@ -247,7 +247,7 @@ def _union(parts: list[Span], first: int, end: int) -> Span:
 def _for_any_number_of_ranks(
     ranks: int, elements: int, exchanges: Callable[[int], list[list[Step]]]
 ) -> list[Program]:
-    """Extends an algorithm for powers of two of ranks to any number of ranks.
+    """Extends an algorithm that needs a power of two of ranks to any number of ranks.
 
     With 2^m + k ranks, the first 2 k form pairs: the even rank of a pair sends its vector to the odd rank,
     which takes part on behalf of both and sends the result back (Thakur et al., section 4.5).
