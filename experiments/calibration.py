@@ -126,7 +126,7 @@ class RateSearch:
 
 
 def _strain(fabric: LiveFabric, traffic: TrafficOptions) -> float:
-    """Makes a short run and returns its strain; inf if it could not be measured."""
+    """Runs the traffic for a few seconds and returns the strain; inf if the strain could not be measured."""
     links = fabric.options.links
     packet_s = links.packet_s(traffic.frame_bytes)
     warmup_s = _WARMUP_QUEUES * links.queue_packets * packet_s

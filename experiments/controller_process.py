@@ -1,4 +1,4 @@
-"""The controller as a child process: its start, its reports, its end."""
+"""Runs the controller as a child process: starts it, sends requests, waits for reports, and ends it."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ class ControllerProcess(ControllerReports):
         framework: str = AUTO,
         ports: Sequence[tuple[Sequence[int], Sequence[int]]] | None = None,
     ) -> None:
-        """Starts the controller, which ends with the context of this context manager.
+        """Starts the controller; it ends at the end of the `with` block.
 
         Args:
             topology: name of the topology's family.
@@ -200,7 +200,7 @@ class ControllerProcess(ControllerReports):
 
     @property
     def drain_refusal(self) -> str | None:
-        """The reason why the requested drain is refused; None if it is not refused."""
+        """The reason why the controller refused the requested drain; None if it did not refuse it."""
         refusal = self._latest.get(NotDrained)
         return refusal.text if isinstance(refusal, NotDrained) else None
 
@@ -229,7 +229,7 @@ class ControllerProcess(ControllerReports):
         self.wait_for(Listening, timeout_s=_START_TIMEOUT_S)
 
     def check_plan(self, digest: str) -> None:
-        """Checks that the controller's plan equals this process's plan, by which results are judged.
+        """Checks that the controller has the same plan as this process, which judges results by its own plan.
 
         Args:
             digest: digest of this process's plan, from `routing.plan.digest`.
@@ -287,10 +287,10 @@ class ControllerProcess(ControllerReports):
         return self.planned_failure == "none"
 
     def wait_for_plan(self, failed: Callable[[str], bool], timeout_s: float) -> Replanned | None:
-        """Waits for a plan for a failure whose name satisfies `failed`, and returns its report.
+        """Waits for a plan that the controller makes for a failure; `failed` selects the failure by its name.
 
         Returns:
-            The first such report, which may have arrived earlier; None after the timeout.
+            The first report of such a plan, which may have arrived earlier; None after the timeout.
         """
         deadline = time.monotonic() + timeout_s
         seen = 0

@@ -257,7 +257,7 @@ class ControllerReports:
         self._reports.put(None)
 
     def _keep_oldest(self) -> None:
-        """Processes the oldest reports if too many wait because nothing has processed them for long."""
+        """Processes the oldest waiting reports if too many wait because no caller has processed them."""
         if self._reports.qsize() <= _MAX_WAITING or not self._processing.acquire(blocking=False):
             return
         try:

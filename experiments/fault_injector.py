@@ -1,4 +1,4 @@
-"""Injects scheduled faults while traffic runs, in a thread of its own, and repairs all of them at the end."""
+"""Injects scheduled faults in a separate thread while traffic runs, and repairs them all at the end."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class StartedFault:
 def write_schedule(
     directory: RunDirectory, traffic: RunTraffic, on_event: OnEvent, name: str = FAULTS
 ) -> None:
-    """Writes the fault schedule of a run into its folder, so that it can be repeated.
+    """Writes the fault schedule of a run into its folder, so that the run can be repeated.
 
     Writes nothing if there are no faults.
 
@@ -162,7 +162,7 @@ class FaultSchedule:
             )
 
     def mended(self) -> list[str]:
-        """Like `mend`, but returns error messages instead of raising errors; empty if it succeeded."""
+        """Repairs all faults like `mend`, but returns error messages instead of raising errors."""
         try:
             self.mend()
         except PolarLabError as error:

@@ -63,7 +63,7 @@ class LiveFabric(PlannedFabric):
         self.network.flush_flow_caches()
 
     def restart_controller(self, on_event: OnEvent) -> None:
-        """Restarts a stopped controller; it takes charge of the switches by itself.
+        """Restarts a stopped controller, to which the switches then connect by themselves.
 
         Args:
             on_event: called with each event.
@@ -118,7 +118,7 @@ def live_fabric(
 
 @contextlib.contextmanager
 def prepared_network(options: FabricOptions, on_event: OnEvent) -> Iterator[FabricNetwork]:
-    """Yields a network that `controlled` builds and starts, and takes it down at the end.
+    """Yields a prepared network, which `controlled` builds and starts; takes it down at the end.
 
     Args:
         options: specification of the fabric.
@@ -138,7 +138,7 @@ def prepared_network(options: FabricOptions, on_event: OnEvent) -> Iterator[Fabr
 def controlled(
     options: FabricOptions, network: FabricNetwork, on_event: OnEvent, watching: Watching = unwatched
 ) -> Iterator[LiveFabric]:
-    """Yields a network with a controller and its plan installed; stops the controller at the end.
+    """Starts a network's controller, yields the fabric once its plan is installed, and stops the controller.
 
     The same network can be used for several routings in turn: rules of the previous routing are removed.
 

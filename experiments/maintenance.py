@@ -29,7 +29,7 @@ Place = tuple[int, int]  # datapath id, port
 
 @dataclass(frozen=True)
 class DrainOutcome:
-    """Outcome of a drain, or of the end of a drain; printing it describes it.
+    """Outcome of a drain, or of the end of a drain; as text, a description in one line.
 
     Attributes:
         elements: names of the links and switches, like `switch:s3`.
@@ -213,7 +213,7 @@ def _states(readers: Mapping[int, QueueReader], numbers: Collection[int]) -> dic
 
 
 def _has_left(before: QueueState | None, now: QueueState | None) -> bool:
-    """Returns whether the packets that waited in a queue at `before` have left; True if it was not read."""
+    """Returns whether the packets that waited at `before` have left a queue; True if it could not be read."""
     if before is None or now is None or not now.packets:
         return True
     return now.sent_bytes - before.sent_bytes >= before.waiting_bytes

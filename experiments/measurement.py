@@ -211,7 +211,7 @@ def _all_troubles(options: RunTraffic, result: TrafficResult, others: Sequence[s
 
 
 def _fault_record(fabric: LiveFabric, options: RunTraffic, record: FaultRecord) -> FaultRecord | None:
-    """Adds the faults that were active before the run to its record, at time 0; None without any faults."""
+    """Returns a run's faults, with those that were active before the run at time 0; None without faults."""
     if not (options.faults or fabric.active_failures):
         return None
     before = tuple(InjectedFault(0.0, str(Fault(0.0, component))) for component in fabric.active_failures)

@@ -25,7 +25,7 @@ from experiments.spec.sweep import Point
 
 
 class ReplicatedPoint:
-    """A point with one or several replications; an interrupted sweep may be resumed between them."""
+    """A point with one or several replications; an interrupted sweep can be resumed between them."""
 
     def __init__(
         self,

@@ -217,7 +217,7 @@ def run_program_traffic(
 
 
 def result_without_packets(hosts: int, clock: Clock, seconds: float, *, interrupted: bool) -> TrafficResult:
-    """Returns the result of traffic without generated packets; its window is the whole duration.
+    """Returns the result of a run without generated packets; its measurement window is the whole duration.
 
     Args:
         hosts: number of hosts of the fabric.

@@ -58,7 +58,7 @@ class Finding:
 
     @property
     def missing(self) -> bool:
-        """Whether fabrics cannot be launched because it is absent."""
+        """Whether the requirement is absent and fabrics cannot be launched without it."""
         return self.needed and self.known and not self.present
 
     def to_dict(self) -> dict[str, str | bool]:

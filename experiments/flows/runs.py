@@ -70,7 +70,7 @@ def base_times_ms(fabric: LiveFabric, options: FlowOptions) -> dict[int, float]:
 
 
 def stable_minimum(measure: Callable[[], Mapping[int, float]]) -> dict[int, float]:
-    """Repeats rounds of measurements until their minima are stable, and returns these.
+    """Repeats rounds of measurements until the minima are stable, and returns the minima.
 
     Args:
         measure: measures one round: key -> value above 0.

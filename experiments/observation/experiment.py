@@ -1,4 +1,4 @@
-"""Progress of an experiment on a fabric that it uses alone, as its events report it."""
+"""Progress of an experiment that uses its fabric alone, taken from the experiment's events."""
 
 from __future__ import annotations
 

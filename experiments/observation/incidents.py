@@ -1,4 +1,4 @@
-"""Incidents: probes around a change of the fabric, from before it until all probed pairs deliver again."""
+"""Incidents: probes around a change of the fabric, sent until all probed pairs deliver again."""
 
 from __future__ import annotations
 

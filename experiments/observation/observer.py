@@ -159,7 +159,7 @@ class Observer:
 
     @property
     def links(self) -> int:
-        """Number of link directions; their queues have the first numbers, those of ports to hosts follow."""
+        """Number of link directions. Their queues have the lowest numbers, before those of ports to hosts."""
         return self._readings.links
 
     def _port_changed(self, switch: int, port: int, up: bool, time_s: float) -> None:

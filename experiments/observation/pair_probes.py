@@ -101,13 +101,13 @@ class ProbeArrivals:
         return longest
 
     def _lateness_s(self) -> list[float]:
-        """Returns, for each probe, by how much it and all earlier probes were sent late in total, in s."""
+        """Returns, for each probe, the total delay in s with which it and all earlier probes were sent."""
         gaps = [after - before for before, after in itertools.pairwise(self.sent_s)]
         late = [max(0.0, gap - self._interval_s) for gap in gaps]
         return [0.0, *itertools.accumulate(late)]
 
     def recovered_s(self, changed_s: float, now_s: float) -> float | None:
-        """Returns the time at which the last pair delivered again after a change; None if one is silent."""
+        """Returns the time when the last pair delivered again after a change; None while a pair is silent."""
         latest_s = changed_s
         for arrivals in self.arrived:
             after = [(sequence, time_s) for sequence, time_s in arrivals if time_s >= changed_s]

@@ -59,7 +59,7 @@ class Timeline:
             self._on_entry(entry)  # while locked, so that events are reported in order
 
     def replay(self, begin: Callable[[], object]) -> None:
-        """Reports all kept events again; events added meanwhile follow them.
+        """Reports all kept events again; events that are added during the replay follow them.
 
         Args:
             begin: called before the first event.

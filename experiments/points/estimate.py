@@ -152,7 +152,7 @@ def _hops(fabric: FabricOptions, traffic: SimulatedTraffic) -> float:
 
 
 def _plan_seconds(fabric: FabricOptions) -> float:
-    """Estimates the time of a plan, its proof and its tables in s; it is proportional to their memory."""
+    """Estimates the time in s to compute a plan, its proof and its tables, from the memory that they need."""
     usual, reference = (
         _MIN_PLAN_S
         + plan_memory_bytes(one) / (_PROVEN_BYTES_PER_S if _is_proven(one) else _PLANNED_BYTES_PER_S)

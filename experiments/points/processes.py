@@ -205,7 +205,7 @@ def _readable(connections: Iterable[Pipe], timeout_s: float | None) -> list[Pipe
 def _forked(
     target: Callable[..., None], group: Group, foreign: Iterable[Pipe], *others: Any, daemon: bool
 ) -> tuple[BaseProcess, Pipe]:
-    """Forks a process with a connection to this one; it closes the `foreign` connections.
+    """Forks a process and returns it with a connection to it; the new process closes those in `foreign`.
 
     A fork shares tables of any size at once; a fresh interpreter would run a user's script again.
     """
@@ -279,7 +279,7 @@ def _dispatch(control: Pipe, group: Group, fabric: Any) -> None:
 
 
 def _work(control: Pipe, group: Group, fabric: Any) -> None:
-    """Runs points until the other end of the connection is closed."""
+    """Runs the points that arrive over a connection, until its other end is closed."""
     while True:
         point = control.recv()
         try:

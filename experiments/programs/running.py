@@ -102,7 +102,7 @@ class RunningPrograms:
         return False
 
     def end(self) -> None:
-        """Ends all programs that still run, including servers, and reports those that failed."""
+        """Ends all programs that still run, including servers, and reports the failed ones."""
         self._stop_guard()
         left = {place: program for place, program in self._running.items() if program.running}
         self._stopped |= left.keys() - self._timed_out

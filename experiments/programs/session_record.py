@@ -35,7 +35,7 @@ _NOT_CHECKED = PairCheck(0, 0, 0, 0, 0)
 
 
 class SessionRecorder:
-    """Recorder of a session; a context manager that writes the results at its end, interrupted or not."""
+    """Recorder of a session; a context manager that writes the results at its end, even after Ctrl-C."""
 
     def __init__(self, fabric: LiveFabric, directory: RunDirectory, on_event: OnEvent) -> None:
         """Writes the manifest and starts recording.

@@ -58,7 +58,7 @@ class Contest:
         return NetworkWithHosts(self.network, self.hosts)
 
     def fabrics(self) -> dict[str, FabricOptions]:
-        """Returns label -> the network with one of its routings; all have equal buffers per port."""
+        """Returns label of a curve -> the network with a routing; all have the same buffer per port."""
         routings = [(routing, divided_port(1, policy="any")) for routing in self.free]
         routings += [(routing, divided_port(hops)) for routing, hops in self.by_hop]
         return {

@@ -66,7 +66,7 @@ def bisections(scale: Scale) -> ItemResult:
 
 
 def _with_endpoints(row: Row, endpoints: int) -> Row:
-    """Adds the number of endpoints, a label with it, and the cut links per endpoint to a bisection's row."""
+    """Returns a bisection's row with added columns: endpoints, cut links per endpoint, and a longer label."""
     network = f"{row['family']}, N = {endpoints:,}"
     return {**row, "network": network, "endpoints": endpoints, "per_endpoint": row["cut"] / endpoints}
 
