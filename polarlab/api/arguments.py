@@ -27,7 +27,7 @@ def checked_topology(value: Any) -> Topology:
         value: the argument.
 
     Raises:
-        ParameterError: it is something else; the message names the function that converts it.
+        ParameterError: the argument is something else; the message names the function that converts it.
     """
     if isinstance(value, Topology):
         return value
@@ -47,7 +47,7 @@ def checked_plan(value: Any) -> RoutePlan:
         value: the argument.
 
     Raises:
-        ParameterError: it is something else; the message names the function that makes a plan.
+        ParameterError: the argument is something else; the message names the function that makes a plan.
     """
     if isinstance(value, RoutePlan):
         return value

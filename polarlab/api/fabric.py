@@ -118,7 +118,7 @@ class Fabric(SessionVerbs):
         """Launches the fabric, proves and installs its rules, and returns it; it is up until `close`.
 
         Raises:
-            UsageError: it is already up.
+            UsageError: the fabric is already up.
             MachineError: another fabric runs on this machine, or the machine lacks a requirement.
             NegativeResult: the proof of the plan failed; nothing was installed.
         """
@@ -138,7 +138,7 @@ class Fabric(SessionVerbs):
         """Launches the fabric, its page and its recorder, and returns a session on it.
 
         Args:
-            opening: stack of contexts whose end takes all of them down.
+            opening: stack of contexts, whose end takes the fabric, its page and its recorder down.
         """
         from experiments.live_fabric import live_fabric, report_ingress_drops
         from experiments.programs.session_record import SessionRecorder

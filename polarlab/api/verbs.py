@@ -443,7 +443,7 @@ class SessionVerbs:
         """Stops the background traffic, and returns its outcome.
 
         Raises:
-            UsageError: none is running.
+            UsageError: no background traffic is running.
         """
         return self.session.stop_traffic()
 

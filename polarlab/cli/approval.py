@@ -23,7 +23,7 @@ def approved_at_terminal(experiment: Experiment, *, allowed: bool, asks: bool) -
         asks: whether to ask the user if there is a terminal.
 
     Raises:
-        UsageError: it is not approved.
+        UsageError: the user does not approve the actions.
     """
 
     def approves(demands: Demands) -> bool:

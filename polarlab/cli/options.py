@@ -327,7 +327,7 @@ def approve(arguments: argparse.Namespace) -> None:
         arguments: options that were read; their experiment becomes the approved one.
 
     Raises:
-        UsageError: it is not approved, or nobody can be asked.
+        UsageError: the user does not approve the actions, or there is no terminal for the question.
     """
     if getattr(arguments, "experiment", None):
         allowed, asks = arguments.run_programs, not getattr(arguments, "json", False)
@@ -340,7 +340,7 @@ def _kind(command: str, given: Mapping[str, Any], base: Experiment | None) -> st
     Args:
         command: name of the command.
         given: option -> value, from the command line.
-        base: experiment that supplies other values; None if there is none.
+        base: experiment that supplies all other values; None without one.
     """
     return declared_kind(command, {**(base.values if base else {}), **given})
 

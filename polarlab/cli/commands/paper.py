@@ -29,7 +29,7 @@ _BOUNDS = {"equal": "", "at-least": ">= ", "at-most": "<= "}
 
 
 def run(arguments: argparse.Namespace) -> Status:
-    """Prints claims with computed numbers; returns NEGATIVE if one disagrees and no note says why."""
+    """Prints claims with computed numbers; returns NEGATIVE if a number disagrees without a note."""
     from polarlab.api.analysis.papers import LIST
     from polarlab.api.command_line.events import Unthrottled
 
