@@ -66,7 +66,7 @@ class CollectiveWorker:
         self._segment_bytes = job.frame_bytes - SEGMENT_BYTES
         self._tagger = Tagger(job.key)
         self._writer = Writer(Heads(job.template), job.frame_bytes, self._tagger)
-        self._random = Random(job.seed)  # noqa: S311  # of traffic, not of secrets
+        self._random = Random(job.seed)  # noqa: S311  # random traffic, not secrets
         hosts = [job.hosts[index] for index in job.ranks]
         self._ips = [host.ip for host in hosts]
         self._rank_of = {ip: rank for rank, ip in enumerate(self._ips)}
@@ -311,7 +311,7 @@ class CollectiveWorker:
             frame = self._frames[begin : begin + lengths[slot]]
             if lengths[slot] != SEGMENT_BYTES + head.length or not 0 < head.ttl <= INITIAL_TTL:
                 self._received.damaged += 1
-            elif head.sent_ns < self._clock.epoch_ns:  # from an earlier run, with another key
+            elif head.sent_ns < self._clock.epoch_ns:  # frame of an earlier run, with another key
                 continue
             elif not genuine(frame, self._tagger) or head.destination_ip != self._ips[receiver]:
                 self._received.damaged += 1

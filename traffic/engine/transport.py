@@ -21,7 +21,7 @@ _MIN_TIMEOUT_NS, _INITIAL_TIMEOUT_NS, _MAX_TIMEOUT_NS = 50 * _MS, 300 * _MS, 2_0
 _MIN_REORDERING_NS = 2 * _MS
 _ALL_BITS = (1 << ACKNOWLEDGED_BITS) - 1
 _MAX_REMEMBERED = 512  # lost transmissions to remember, because some arrive after all
-# How many of the latest numbers to remember. No queue delays a packet so long that more packets overtake it.
+# How many of the latest numbers to remember: no queue delays a packet until so many others overtake it.
 _LATEST_NUMBERS = 1 << 14
 _LATEST_BITS = (1 << _LATEST_NUMBERS) - 1
 
@@ -94,7 +94,7 @@ class Outgoing:
         segment, _ = self._in_flight.pop(number)
         self._sent.discard(segment)
         self.waiting.appendleft(segment)
-        # The queue is full, but nothing was lost: the window becomes what is in flight.
+        # The queue is full, but nothing was lost: the window shrinks to the number of packets in flight.
         self._window = max(_MIN_WINDOW, float(len(self._in_flight)))
         self._threshold = self._window
 
@@ -178,7 +178,7 @@ class Outgoing:
         late = []
         for number, (_, sent_ns) in self._in_flight.items():
             if sent_ns >= time_ns:
-                break  # all others were sent later
+                break  # all later entries were sent later
             late.append(number)
         if late:
             self._lose(late)

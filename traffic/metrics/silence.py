@@ -19,7 +19,7 @@ class Silence(NamedTuple):
         time_s: the moment.
         ended_s: end of the longest silence that has ended since the previous report; 0 if none has.
         longest_s: length of that silence.
-        pair: its host pair, source x number of hosts + destination; -1 if there is none.
+        pair: host pair of that silence, source x number of hosts + destination; -1 if there is none.
         open_s: length of the longest ongoing silence.
         open_pair: its host pair; -1 before the first packet.
         missing: packets that have not arrived although a later packet of their source has.

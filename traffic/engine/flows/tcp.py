@@ -104,7 +104,7 @@ def discard(connection: socket.socket, buffer: bytearray) -> tuple[int, int]:
 
     Args:
         connection: the connection.
-        buffer: its length limits the number of bytes to discard; it is not written.
+        buffer: memory whose length limits the number of bytes to discard; its content stays unchanged.
 
     Returns:
         The number of bytes, 0 at the end of the stream, and the arrival time of the last byte in ns since the

@@ -40,7 +40,7 @@ class MessageTable:
     Within a slice, the k-th send of a rank to another one matches the k-th receive of the other rank.
 
     Attributes:
-        programs: one program per task: those of the first slice by rank, then those of the next slice.
+        programs: one program per task: the programs of the first slice by rank, then of the next slice.
         ranks: number of ranks.
         messages: the messages by number.
         sends, receives: for each task and step, number of the message that the step sends or receives; -1 for
