@@ -158,7 +158,7 @@ class ControllerProcess(ControllerReports):
         self._reader.join()
         self._channel.close()
         self._requests.close()
-        with contextlib.suppress(PolarLabError):  # its end is intended
+        with contextlib.suppress(PolarLabError):  # the controller's end is intended here
             self.catch_up()
 
     def restore_minimal_paths(self) -> None:
@@ -173,7 +173,8 @@ class ControllerProcess(ControllerReports):
         """Changes parameters of an adaptive routing; returns once the controller uses them. No rule changes.
 
         Args:
-            name: name of the routing with its parameters; those on which the plan depends must not change.
+            name: name of the routing with its parameters; parameters on which the plan depends must not
+                change.
 
         Raises:
             ControllerError: the controller ended or stopped reporting.
@@ -181,8 +182,8 @@ class ControllerProcess(ControllerReports):
         self._ask_adaptation(AdaptationRequest(name), RoutingSet)
 
     def _ask_adaptation(self, request: AdaptationRequest, answer: type[Report]) -> None:
-        """Sends a request about adaptive routing, and returns once the controller has reported `answer`."""
-        with self._processing:  # otherwise another thread could process the answer before it is awaited
+        """Sends a request about adaptive routing, and waits for the controller's report of type `answer`."""
+        with self._processing:  # otherwise another thread could process the answer before this one waits
             with contextlib.suppress(OSError):  # the controller has ended: waiting raises the error
                 request_adaptation(self._channel, request)
             self.wait_for(answer, timeout_s=SILENCE_TIMEOUT_S)
@@ -195,7 +196,7 @@ class ControllerProcess(ControllerReports):
         self.catch_up()
         self.drained = tuple(components)
         self._latest.pop(NotDrained, None)
-        with contextlib.suppress(OSError):  # it has ended
+        with contextlib.suppress(OSError):  # the controller has ended
             requests.request_drain(self._requests, components)
 
     @property

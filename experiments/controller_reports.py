@@ -251,7 +251,7 @@ class ControllerReports:
             for line in lines:
                 try:
                     self._reports.put(parse_report(line))
-                except ValueError as error:  # for example the output of a library
+                except ValueError as error:  # for example, a line that a library wrote
                     self._reports.put(Warned(str(error)))
                 self._keep_oldest()
         self._reports.put(None)

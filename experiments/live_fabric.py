@@ -300,7 +300,7 @@ def read_host_queues(network: FabricNetwork) -> dict[str, QueueState]:
     states: dict[str, QueueState] = {}
     with sockets.namespaces():
         for name, pid in network.namespace_pids().items():
-            with contextlib.suppress(OSError, MachineError):  # its namespace is gone
+            with contextlib.suppress(OSError, MachineError):  # the host's namespace is gone
                 sockets.enter(pid)
                 states[name] = _read_queue(socket.if_nametoindex(f"{name}-eth{_HOST_PORT}"))
     return states

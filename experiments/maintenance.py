@@ -98,7 +98,7 @@ class Maintenance:
         Args:
             text: the links and switches, like `s3` or `link:s1-s2`, separated by commas.
             active_failures: the components that have failed.
-            force: whether to drain them even if that cuts others off.
+            force: whether to drain them even if that cuts other switches off.
 
         Raises:
             UsageError: a link or switch does not exist, has failed or is drained already; its drain would cut
@@ -207,7 +207,7 @@ def _states(readers: Mapping[int, QueueReader], numbers: Collection[int]) -> dic
     """Returns (datapath id, port) -> state of the queue, for all ports of switches given by datapath id."""
     states: dict[Place, QueueState] = {}
     for number in numbers:
-        with contextlib.suppress(OSError):  # its namespace is gone
+        with contextlib.suppress(OSError):  # the switch's namespace is gone
             states |= {(number, port): state for port, state in readers[number].read().items()}
     return states
 
@@ -244,6 +244,6 @@ def _outcome(
 
 
 def _are(components: tuple[str, ...]) -> str:
-    """Returns the names followed by `is` or `are`."""
+    """Returns the components' names, followed by `is` or `are`."""
     names = ", ".join(name.removeprefix("switch:") for name in components)
     return f"{names} {'is' if len(components) == 1 else 'are'}"

@@ -65,7 +65,7 @@ class ReplicatedPoint:
                 self._summaries[seed] = read_record(path, Summary)
                 if links.exists():
                     self._loads[seed] = read_link_loads(links)
-        if len(self._summaries) == repeat:  # its process was killed before it wrote the row
+        if len(self._summaries) == repeat:  # an earlier process was killed before it wrote the row
             self._write()
         return self._summaries.keys()
 

@@ -21,7 +21,7 @@ def compare_runs(runs: Sequence[Run] | Sequence[Simulation]) -> Comparison:
         runs: the runs, of one engine.
 
     Raises:
-        ParameterError: one is damaged.
+        ParameterError: a run's results are damaged.
     """
     summaries: list[Any] = [run.summary for run in runs]
     engine = summaries[0].engine

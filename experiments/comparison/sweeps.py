@@ -29,7 +29,7 @@ def compare_sweeps(sweeps: Sequence[AnySweep]) -> Comparison:
         sweeps: the sweeps, of one engine.
 
     Raises:
-        ParameterError: one is damaged.
+        ParameterError: a sweep's results are damaged.
     """
     # For each sweep: point of the comparison -> its own point.
     places = [

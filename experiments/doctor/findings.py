@@ -43,8 +43,8 @@ class Finding:
         present: whether the machine has it.
         needed: whether launching a fabric needs it.
         detail: its version, path or amount.
-        remedy: how to get it if it is missing.
-        known: whether it could be examined; if not, it is not reported as missing.
+        remedy: how to install the requirement if it is missing.
+        known: whether the requirement could be examined; if not, it is not reported as missing.
         package: Debian package that has it; empty if none does.
     """
 

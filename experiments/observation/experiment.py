@@ -19,7 +19,7 @@ class ExperimentProgress:
 
     def __init__(self) -> None:
         self._started: TrafficStarted | CollectiveStarted | None = None
-        self._reported: tuple[float, Progress] | None = None  # time in s, report
+        self._reported: tuple[float, Progress] | None = None  # (time in s, latest report)
 
     def take(self, event: Event) -> None:
         """Updates the progress from an event."""

@@ -184,7 +184,7 @@ class Incident:
     def _check_for_plan(self) -> None:
         """Records the controller's plan for the change once it has reported one."""
         controller = self._fabric.controller
-        with contextlib.suppress(PolarLabError):  # its last report is of a fatal error
+        with contextlib.suppress(PolarLabError):  # the controller's last report is a fatal error
             controller.catch_up()
         for report in tuple(controller.replans):
             if self.changed_s is not None and report.monotonic_s > self.changed_s:

@@ -260,7 +260,7 @@ class Observer:
     def _check_controller(self) -> None:
         """Reports the controller's new plans, and changes of its state."""
         controller = self._fabric.controller
-        with contextlib.suppress(PolarLabError):  # its last report is of a fatal error
+        with contextlib.suppress(PolarLabError):  # the controller's last report is a fatal error
             controller.catch_up()
         running = "running" if controller.running else "killed" if controller.stopped else "ended"
         if running != self._controller:

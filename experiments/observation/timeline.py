@@ -45,7 +45,7 @@ class Timeline:
         """Adds an event.
 
         Args:
-            kind: its kind, one of those in `Entry`.
+            kind: kind of the event, one of the kinds in `Entry`.
             text: the event, in words.
             incident: number of the incident that it belongs to.
             monotonic_s: its time on time.monotonic's clock; now if None.

@@ -108,6 +108,6 @@ def items_of_all(paper: str, *, real: bool) -> list[str]:
 
     Args:
         paper: the paper, one of PAPERS.
-        real: whether to include those that send real packets.
+        real: whether to include figures that send real packets.
     """
     return [name for name, one in ITEMS[paper].items() if real or not sends_real_packets(one)]

@@ -34,8 +34,8 @@ class PointGroup(ABC, Generic[FabricT, PointT, OutcomeT]):
         """Returns the points to run next, including those already running; empty if all are done.
 
         Args:
-            ahead: loads of a search that may be tried at once, although the first may make the others
-                needless.
+            ahead: number of loads that a search may try at the same time; the result at the first may make
+                the others unnecessary.
         """
 
     @property
@@ -253,7 +253,7 @@ def report_if_interrupted(
     Args:
         folder: the folder.
         asked: number of requested points.
-        kept: returns the number of these that the folder has.
+        kept: returns the number of requested points that the folder has.
         on_event: called with the event.
     """
     try:

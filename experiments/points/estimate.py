@@ -41,8 +41,8 @@ class Estimate:
 
     Attributes:
         points: number of requested points; an upper bound for searches of saturation.
-        done: number of these that the output directory already has.
-        missing: number of the others.
+        done: number of requested points that the output directory already has.
+        missing: number of requested points that it does not have.
         seconds: estimated time until the end in s; None if it is not known.
         core_seconds: estimated time if one core did all the work, in s; None if it is not known, or for real
             packets.

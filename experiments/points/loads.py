@@ -44,7 +44,7 @@ def next_loads(loads: LoadSteps, tried: Mapping[float, bool], ahead: int = 1) ->
     Args:
         loads: the loads of the curve.
         tried: load -> whether it is stable.
-        ahead: number of loads to try at once, although the first may make the others needless.
+        ahead: number of loads to try at the same time; the first may make the others unnecessary.
     """
     missing, carried, beyond = _open(loads, tried)
     spans = deque([(carried, beyond)] if not missing else [])
@@ -90,7 +90,7 @@ def tried_in_order(loads: LoadSteps, known: Mapping[float, bool]) -> dict[float,
 
     Args:
         loads: the loads of the curve.
-        known: load -> whether it is stable; more or fewer loads than the search needs.
+        known: load -> whether it is stable; there may be more or fewer loads than the search needs.
     """
     tried: dict[float, bool] = {}
     while (found := next_loads(loads, tried)) and found[0] in known:

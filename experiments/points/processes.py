@@ -124,7 +124,7 @@ class Processes:
         """Sends a point to the group's processes."""
         crew = self._crews[group]
         crew.points.append(point)
-        with contextlib.suppress(ConnectionError):  # it has died: `ended` handles that next
+        with contextlib.suppress(ConnectionError):  # the process has died; `ended` handles that next
             crew.control.send(point)
 
     def close(self, group: Group) -> None:
@@ -171,7 +171,7 @@ class Processes:
             return
         crew.ready = True
         self._report(crew)
-        for point in crew.points:  # of a predecessor that died
+        for point in crew.points:  # points that a predecessor left when it died
             crew.control.send(point)
 
     def _report(self, crew: _Crew) -> None:
@@ -241,7 +241,7 @@ def _lead(control: Pipe, group: Group) -> None:
             _dispatch(control, group, fabric)
     except (EOFError, ConnectionError):
         raise
-    except Exception as error:  # the parent raises it
+    except Exception as error:  # the parent raises the error
         control.send(_Failed(error))
 
 
@@ -284,6 +284,6 @@ def _work(control: Pipe, group: Group, fabric: Any) -> None:
         point = control.recv()
         try:
             answer = group.do(fabric, point)
-        except Exception as error:  # the parent raises it
+        except Exception as error:  # the parent raises the error
             answer = _Failed(error)
         control.send(answer)

@@ -170,7 +170,7 @@ def _base(q: int) -> NetworkWithHosts:
 
 
 def _nearest(family: str, base: NetworkWithHosts, comparison: str) -> NetworkWithHosts | None:
-    """Returns the member of a family that is nearest to a network; None if all are too large."""
+    """Returns the member of a family that is nearest to a network; None if all members are too large."""
     if comparison == RADIX:
         return _of_equal_ports(family, base)
     members = sorted(_members(family), key=lambda one: _factor(one.endpoints, base.endpoints))[:_NEAREST]

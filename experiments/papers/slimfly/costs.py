@@ -151,7 +151,7 @@ def _row(chosen: str, one: Balanced, prices: Prices) -> Row:
     """Returns the row of a network.
 
     Args:
-        chosen: words that say why it is compared, such as `same size`.
+        chosen: reason in words for which the network is compared, such as `same size`.
         one: the network.
         prices: the prices.
     """

@@ -44,7 +44,7 @@ _PORT_FLITS, _BUFFERS, _QUICK_BUFFERS = 64, (8, 16, 32, 128, 256), (8, 256)
 _Q, _QUICK_Q = 19, 5
 _BALANCED, _QUICK_BALANCED = 15, 4
 _HOSTS, _QUICK_HOSTS = (_BALANCED, 16, 18), (_QUICK_BALANCED, 5)
-# Loads for a pattern under which the packets of 2 p hosts, with p = 15, share one link.
+# Loads for a pattern under which 2 p hosts, with p = 15, share one link.
 _ONE_PATH, _QUICK_ONE_PATH = (
     LoadSteps(precision=0.0025, steps=5, max_load=0.5),
     LoadSteps(precision=0.01, steps=5, max_load=0.5),
