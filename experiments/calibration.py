@@ -2,9 +2,11 @@
 
 The search makes short runs of the same traffic. The first uses a link rate from a rule of thumb; each further
 one uses the rate that the strain of the earlier runs suggests. Strain says how close a run is to being
-invalid: several delays that a busy machine adds are measured, and strain is the largest ratio of one of them
-to its limit. Results are fractions of a link's capacity, so any rate will do as long as the machine keeps up;
-higher rates have more packets to count.
+invalid. A busy machine adds several kinds of delays, each of which is measured and has a limit. Strain is the
+largest ratio of a delay to its limit.
+
+Results are fractions of a link's capacity, so any rate will do as long as the machine keeps up; higher rates
+have more packets to count.
 """
 
 from __future__ import annotations

@@ -227,7 +227,7 @@ def _controller(options: FabricOptions, network: FabricNetwork) -> ControllerPro
 def _queues(options: FabricOptions, network: FabricNetwork, on_event: OnEvent) -> Iterator[Queues]:
     """Yields the sockets from which the controller reads the switches' queues.
 
-    There are none if it must request port statistics from the switches instead.
+    There are no sockets if the controller must request port statistics from the switches instead.
     """
     spec = options.links
     with contextlib.ExitStack() as opened:

@@ -35,7 +35,7 @@ class PlannedFabric:
         options: specification of the fabric.
         bringup_s: step of the bring-up -> its duration in s, for the steps that are complete.
         datapath: datapath of its switches, `kernel` or `user`; empty without switches.
-        occupancy: source of the queue occupancies for an adaptive routing of switches; None for others.
+        occupancy: source of the queue occupancies that an adaptive routing reads; None for other routings.
         framework: framework of its controller, `ryu` or `os-ken`; empty without one.
     """
 

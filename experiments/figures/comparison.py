@@ -44,7 +44,7 @@ _FAILOVERS = (
     ("gap_ms", "longest silence", "ms"),
     ("repaired_ms", "time until all pairs were reachable", "ms"),
 )
-_MAX_LABEL = 28  # characters per line
+_MAX_LABEL = 28  # longest line of a label, in characters
 
 
 def draw_comparison(comparison: Comparison, path: Path, look: Look = PLAIN) -> None:

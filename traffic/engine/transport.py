@@ -3,7 +3,8 @@
 Every transmission, including a retransmission, has a number of its own, so that an acknowledgement states
 exactly which of them arrived (as in QUIC, RFC 9000 section 13). A transmission is considered lost if it was
 sent well before another one that arrived (RACK, RFC 8985), or if the retransmission timeout expires (RFC
-6298). The window grows and shrinks like TCP's (RFC 5681). It does no I/O: times and packets are passed in.
+6298). The window grows and shrinks like TCP's (RFC 5681). This module does no I/O: callers pass times and
+packets in.
 """
 
 from __future__ import annotations

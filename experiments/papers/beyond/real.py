@@ -46,7 +46,7 @@ PLOT = BarChart(
 
 @dataclass(frozen=True)
 class RealNetwork:
-    """A network with the routings and the traffic that it is measured with.
+    """A network, and the routings and the traffic with which it is measured.
 
     Attributes:
         member: the network with its endpoints.

@@ -145,7 +145,7 @@ class _Search:
         return [point for load, point in points.items() if load in tried]
 
     def tried(self) -> dict[float, bool]:
-        """Returns load -> whether it is stable, for the loads in the table."""
+        """Returns load -> whether the load is stable, for the loads in the table."""
         return {point.load: point.stable for point in self.points()}
 
     def measured(self) -> MeasuredCurve:
@@ -177,7 +177,7 @@ class _CurvesOfNetwork(SimulatedGroup[_PointOfCurve, StoredPoint]):
 
     @cached_property
     def _tried(self) -> list[dict[float, bool]]:
-        """For each curve of the group, load -> whether it is stable."""
+        """For each curve of the group: load -> whether the load is stable."""
         return [search.tried() for search in self.searches]
 
     def wanted(self, ahead: int = 1) -> list[_PointOfCurve]:

@@ -1,10 +1,10 @@
 """Digests of simulated points, over everything that determines a point's numbers.
 
-These are the network, the routing, the routers' settings, the decision and the failed links (if any), the
-traffic, and the code of the simulator and of the point's own routing. Code that is moved or rewritten gets
-another digest, although its numbers need not change. Therefore `kept_code.csv` maps today's digest of each
-part of the code to the digest under which points were kept. `make digests` updates it if small simulations
-still produce the same numbers.
+The numbers depend on the network, the routing, the routers' settings, the decision law and the failed links
+(if any), the traffic, and the code of the simulator and of the point's own routing. Code that is moved or
+rewritten gets another digest, although its numbers need not change. Therefore `kept_code.csv` maps today's
+digest of each part of the code to the digest under which points were kept. `make digests` updates this file
+if small simulations still produce the same numbers.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Table of simulated points in the folder of a paper; all figures of the paper share it.
 
-A digest of everything that determines its numbers identifies a point (`digests.py`).
+Each point is identified by a digest of everything that determines its numbers (`digests.py`).
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """Bisections by radix: families of diameter 3 (Fig 12), and PolarStars by kind of supernode (Fig 13).
 
-Graphs are bisected by search up to the largest radix at which all PolarStars can be built. PolarStars with
-Inductive-Quad supernodes also have, at any size, halves that cut no link between supernodes: f is an
-involution and links join (u, x) to (v, f(x)), so a half that contains both or neither of each x and f(x) cuts
-links inside supernodes only.
+Graphs are bisected by search up to the largest radix at which all PolarStars can be built. At any size,
+PolarStars with Inductive-Quad supernodes also have halves that cut no link between supernodes. Links between
+supernodes join (u, x) to (v, f(x)), where f is an involution. So a half that contains both or neither of each
+x and f(x) cuts only links inside supernodes.
 """
 
 from __future__ import annotations
