@@ -183,10 +183,12 @@ class Experiment:
         known = {option.name: option for option in options_of(declared, family)}
         merged = {name: value for name, value in self.values.items() if name in known} | new
         if kind == self.kind and declared != self.declared_kind:  # engines give one name different meanings
-            same = {
-                option.name for option in options_of(self.declared_kind, family) if option in known.values()
-            }
+            before = options_of(self.declared_kind, family)
+            same = {"out", _VARY, *(option.name for option in before if option in known.values())}
             merged = {name: value for name, value in merged.items() if name in new or name in same}
+            if _VARY in merged and _VARY not in new:
+                texts = merged[_VARY]
+                merged[_VARY] = tuple(text for text in texts if varied_options([text]).keys() <= same)
         if _VARY in known and _VARY in new:
             texts: Any = known[_VARY].accept(new[_VARY])
             varied = varied_options(texts)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import warnings
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -77,7 +78,10 @@ def _request(
         return _of_topology(kind, subject, options)
     if kind in KINDS and base.kind in KINDS and base.kind != kind:
         raise UsageError(f"experiment must be a {kind}, got a {base.kind}; use polarlab.{base.kind}")
-    return command_request(base, kind, options).experiment
+    request = command_request(base, kind, options)
+    if request.note and kind != UP:  # which callers of Fabric expect
+        warnings.warn(request.note, stacklevel=4)
+    return request.experiment
 
 
 def rerun_of(results: Folder | Results) -> Experiment:

@@ -9,6 +9,7 @@ import socket
 import subprocess
 import sys
 import time
+import tomllib
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -32,6 +33,8 @@ from experiments.simulation.code_version import code_version
 from experiments.simulation.fabric import planned_routing
 from experiments.simulation.task import Task
 from experiments.spec.experiment import Experiment
+from polarlab.api.requests import request_of
+from polarlab.cli import main as entry
 from topology.errors import MachineError, ParameterError, PolarLabError, UsageError
 
 SWEPT = {
@@ -260,6 +263,74 @@ def test_an_experiment_of_another_engine_keeps_what_means_the_same():
     }
     other = Experiment("sweep", given).overridden({"engine": "emulation"})
     assert other.values == {"topology": "polarfly", "q": 3, "engine": "emulation", "hosts": 2, "loads": "0.5"}
+
+
+REAL = """version = 1
+kind = "sweep"
+[topology]
+name = "polarfly"
+q = 3
+[fabric]
+link-rate = "500kbit"
+[traffic]
+warmup = 4
+duration = 8
+[sweep]
+routings = ["min", "ugal-pf"]
+loads = [0.6]
+vary = { "ugal-pf.threshold" = [0.2, 0.4], "queue" = [8, 16] }
+[output]
+out = "here"
+"""
+SIMULATED = (
+    REAL.partition("[fabric]")[0]
+    + """[sweep]
+engine = "simulation"
+routings = ["min"]
+vary = { load = [0.1, 0.2], "packet-flits" = [2, 4] }
+[traffic]
+cycles = 500
+[simulation]
+virtual-channels = 6
+"""
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "engine", "kept", "vary", "lost"),
+    [
+        (REAL, "simulation", {"loads": "0.6", "out": "here"}, ["ugal-pf.threshold=0.2,0.4"],
+         "--engine simulation ignores link-rate, duration, warmup, vary queue of"),
+        (SIMULATED, "emulation", {"routings": "min"}, ["load=0.1,0.2"],
+         "--engine emulation ignores cycles, virtual-channels, vary packet-flits of"),
+    ],
+    ids=["real", "simulated"],
+)  # fmt: skip
+def test_a_file_swept_on_the_other_engine_keeps_what_applies_and_names_the_rest(
+    text, engine, kept, vary, lost, tmp_path, capsys
+):
+    file = tmp_path / "sweep.toml"
+    file.write_text(text)
+    assert entry.main(["sweep", str(file), "--engine", engine, "--print-config"]) == 0
+    out, err = capsys.readouterr()
+    assert err == f"polarlab: {lost} {file}\n"
+    values = {key: value for table in tomllib.loads(out).values() if isinstance(table, dict)
+              for key, value in table.items()}  # fmt: skip
+    assert {**kept, "vary": vary} == {key: values[key] for key in (*kept, "vary")}
+    with pytest.warns(UserWarning, match=lost):
+        asked = request_of("sweep", str(file), {"engine": engine})
+    assert [*asked.values["vary"]] == vary
+
+
+def test_values_given_for_the_other_engine_are_not_named_as_ignored(tmp_path, capsys):
+    file = tmp_path / "sweep.toml"
+    file.write_text(REAL)
+    words = f"sweep {file} --engine simulation --warmup 300 --vary cycles=500,600 --print-config"
+    assert entry.main(words.split()) == 0
+    out, err = capsys.readouterr()
+    assert "warmup = 300" in out
+    assert 'vary = ["cycles=500,600"]' in out
+    assert err == f"polarlab: --engine simulation ignores link-rate, duration of {file}\n"
 
 
 def test_places_that_do_not_fit_are_refused(tmp_path):
