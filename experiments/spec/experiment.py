@@ -187,8 +187,8 @@ class Experiment:
             same = {"out", _VARY, *(option.name for option in before if option in known.values())}
             merged = {name: value for name, value in merged.items() if name in new or name in same}
             if _VARY in merged and _VARY not in new:
-                texts = merged[_VARY]
-                merged[_VARY] = tuple(text for text in texts if varied_options([text]).keys() <= same)
+                fits = [text for text in merged[_VARY] if varied_options([text]).keys() <= same]
+                merged[_VARY] = tuple(fits)
         if _VARY in known and _VARY in new:
             texts: Any = known[_VARY].accept(new[_VARY])
             varied = varied_options(texts)

@@ -137,9 +137,8 @@ def _engine_note(experiment: Experiment, request: Experiment, given: Mapping[str
         """Returns whether users chose its value: files have what they wrote, results all defaults, too."""
         if experiment.source is not None:
             return True
-        if option.derived:
-            return complete[option.name] != option.derived(experiment, complete)
-        return complete[option.name] != option.default_for(experiment.declared_kind)
+        derived = option.derived and option.derived(experiment, complete)
+        return bool(complete[option.name] != (derived or option.default_for(experiment.declared_kind)))
 
     gone = experiment.values.keys() - {*request.values, *after}
     lost = [option.name for option in experiment.options if option.name in gone and chosen(option)]
