@@ -117,6 +117,23 @@ def test_one_line_names_the_option_the_value_and_the_remedy(capsys, arguments, n
     assert not unnamed(line, named), line
 
 
+@pytest.mark.parametrize(
+    ("arguments", "commands"),
+    [
+        ("simulate polarfly --q 3 --link-rate 1Mbit", "run sweep"),
+        ("verify polarfly --q 3 --load 0.3", "run simulate"),
+        ("run polarfly --q 3 --cycles=500", "sweep simulate"),
+        ("verify polarfly --q 3 --no-title", "plot report compare"),
+        ("demo failover --kill-controllr", "--kill-controller"),
+        ("run polarfly --q 3 --collective ring", ""),
+    ],
+)
+def test_an_option_of_other_commands_is_no_typo(capsys, arguments, commands):
+    line = fails(capsys, arguments, Status.USAGE)
+    assert not unnamed(line, commands), line
+    assert ("did you mean" in line) == commands.startswith("--")
+
+
 @pytest.mark.parametrize("arguments", ["up polarfly --q 3", "run polarfly --q 3", "clean"])
 def test_a_machine_that_lacks_something_is_named_in_one_line(capsys, arguments):
     assert fails(capsys, arguments, Status.MACHINE) == "polarlab: this test has no machine\n"
