@@ -241,7 +241,7 @@ def parse(words: Sequence[str]) -> argparse.Namespace:
 
 
 def _hint(word: str, known: Iterable[str]) -> str:
-    """Returns the hint that ends the message about an option that a command lacks, for some of its options."""
+    """Returns the hint that ends the message about an option that a command with `known` options lacks."""
     from polarlab.api.command_line.declarations import hint
     from polarlab.cli.options import options_of_command
 
