@@ -18,6 +18,7 @@ from experiments.spec.options import (
     SIMULATE,
     SWEEP,
     UP,
+    noun_of,
     options_of,
 )
 from experiments.spec.variations import SHORT_FORMS, given_values, varied_options
@@ -65,7 +66,7 @@ def command_request(experiment: Experiment, command: str, given: Mapping[str, An
         return CommandRequest(request, _engine_note(experiment, request, given))
     text = _missing_traffic(experiment) if command == PREDICT and "pattern" not in given else ""
     if command == SATURATION and experiment.kind != SIMULATE:  # other kinds have seconds, not cycles
-        text = f"saturation must start from a simulation (simulate), got a {experiment.kind}"
+        text = f"saturation must start from a simulation (simulate), got a {noun_of(experiment.kind)}"
     elif experiment.kind == SWEEP:
         taken, several = _of_sweep(experiment, command, given)
         text = _several_text(several, command) if several else ""
@@ -122,7 +123,7 @@ def _missing_traffic(experiment: Experiment) -> str:
     if experiment.kind != FAILOVER and experiment.traffic_kind not in (REPLAY, PROGRAMS):
         return ""
     keys = [key for key in ("flow-file", "exec", "exec-file") if key in experiment.values]
-    got = keys[0] if keys else f"a {experiment.kind}"
+    got = keys[0] if keys else f"a {noun_of(experiment.kind)}"
     return f"predict must have a pattern and a load, got {got}; give --pattern and --load"
 
 
