@@ -522,7 +522,8 @@ def _failure(what: str, error: BaseException, plugin: Plugin) -> UsageError:
     place = f" in line {found[-1][1]}" if found else ""
     if found and plugin.module:
         place = f" in {_file_name(found[-1][0])}, line {found[-1][1]}"
-    return UsageError(f"{what} fails{place}: {type(error).__name__}: {' '.join(text.split())}")
+    reason = ": ".join(filter(None, (type(error).__name__, " ".join(text.split()))))
+    return UsageError(f"{what} fails{place}: {reason}")
 
 
 def _file_name(path: str) -> str:

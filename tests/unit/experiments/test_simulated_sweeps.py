@@ -432,6 +432,23 @@ def test_a_worker_of_another_version_that_joins_later_refuses_its_tasks():
     assert "polarlab 9" in str(caught.value)
 
 
+@pytest.mark.usefixtures("own_names")
+def test_a_plugin_that_fails_on_a_cluster_is_named_with_its_line(workers, tmp_path):
+    file = tmp_path / "mine.py"
+    file.write_text(
+        "import dataclasses\nfrom polarlab.extend import register\n"
+        "from routing.algorithms import ugal  # of PolarLab's own: no plug-in does so\n"
+        "def law(group, ports): return [].nothing\n"
+        "failing = dataclasses.replace(ugal.ROUTING, law_maker=lambda datapath_id, **values: law)\n"
+        'register("failing", failing)\n'
+    )
+    polarlab.register(file)
+    given = {**SWEPT, "routings": "failing", "decision": "buckets:period=40"}
+    for place in ({"workers": 2}, {"scheduler": workers[0], **TRUSTED}):
+        with pytest.raises(UsageError, match=r"mine\.py.* line 4: AttributeError"):
+            polarlab.sweep("polarfly", out=tmp_path / "swept", **place, **given)
+
+
 def test_a_cluster_makes_plans_for_faults_and_loops_anew(workers, tmp_path):
     given = {**SWEPT, "routings": "ugal-pf", "faults": "mtbf:links=300,mttr=100", "replan_cycles": 50}
     given |= {"decision": "buckets:period=40"}

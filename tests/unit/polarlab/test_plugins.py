@@ -125,6 +125,12 @@ WRONG = {
     "arguments": (MIRROR.replace("routers, generator", "routers"), "mirror mirrored generator"),
     "default": (DETOUR.replace("default=8", "default=9"), "detour neighbours 8 9"),
     "type": (DETOUR.replace('type=int, help="most', 'type=list, help="most'), "detour neighbours bool list"),
+    "packet law": (DETOUR.replace('"-", plan', '"-", packet_law=min, plan'), "packet_law detour PacketLaw"),
+    "packet rule": (DETOUR.replace('"-", plan', '"-", packet_law=PacketLaw("min"), plan'), "PacketRule min"),
+    "shared": (
+        DETOUR.replace('"-", plan', '"-", packet_law=PacketLaw(PacketRule.PRODUCT, ("size",)), plan'),
+        "detour packet_law size",
+    ),
     "group": (DETOUR.replace('"classic"', '"mine"'), "ring classic mine"),
     "name of the class": (DETOUR.replace('name = "ring"', 'name = "circle"'), "ring circle"),
 }
