@@ -120,6 +120,7 @@ def signals_deferred() -> Iterator[Sequence[int]]:
     before = {
         number: signal.signal(number, lambda received, _frame: pending.append(received))
         for number in END_SIGNALS
+        if signal.getsignal(number) is not signal.SIG_IGN
     }
     try:
         yield pending

@@ -15,7 +15,7 @@ from topology.files.escaping import escape_controls
 from topology.files.libraries import temporary_folder
 
 _PREFIX, _SUFFIX = "polarlab-error-", ".log"
-OLD_S = 3_600.0  # younger ones may be wanted for a report
+OLD_S = 3_600.0  # age in s from which logs are removed; users may still need younger ones for a report
 
 
 def write_log(error: BaseException) -> Path:
@@ -51,7 +51,7 @@ def remove_old_logs() -> list[Path]:
     """Removes this user's logs that are older than an hour, and returns their paths."""
     removed = []
     for path in sorted(temporary_folder().glob(f"{_PREFIX}*{_SUFFIX}")):
-        with contextlib.suppress(OSError):  # another user's, or gone
+        with contextlib.suppress(OSError):  # the log is another user's, or has just been removed
             status = path.lstat()
             ours = stat.S_ISREG(status.st_mode) and status.st_uid == os.geteuid()
             if ours and status.st_mtime < time.time() - OLD_S:

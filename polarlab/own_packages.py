@@ -19,7 +19,7 @@ _ROOT = Path(__file__).resolve().parents[1]
 
 
 class _OwnPackages(MetaPathFinder):
-    """Finder of the project's packages; it knows no other module."""
+    """Import hook (finder) that finds the project's own packages and no other module."""
 
     def find_spec(
         self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import sys
 
@@ -27,17 +28,18 @@ __all__ = [
 def print_line(text: str) -> None:
     """Prints a line on standard error at once, with control characters escaped.
 
-    If the reader has ended (`polarlab ... 2>&1 | head`), this line and all later ones are lost, as is
-    standard output with the same reader: the work still runs to its end, and its status counts.
+    If the reader has ended (`polarlab ... 2>&1 | head`), the terminal is gone, or the disk with the log is
+    full, this line and all later ones are lost. So is standard output with the same ended reader. The command
+    still does all of its work and returns its usual exit status.
 
     Args:
         text: the line, without its end.
     """
     try:
         print(escape_controls(text), file=sys.stderr, flush=True)
-    except BrokenPipeError:
+    except OSError as error:
         nowhere = os.open(os.devnull, os.O_WRONLY)
-        if os.path.sameopenfile(sys.stdout.fileno(), sys.stderr.fileno()):
+        if error.errno == errno.EPIPE and os.path.sameopenfile(sys.stdout.fileno(), sys.stderr.fileno()):
             os.dup2(nowhere, sys.stdout.fileno())
         os.dup2(nowhere, sys.stderr.fileno())
         os.close(nowhere)

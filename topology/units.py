@@ -10,8 +10,10 @@ from topology.files.escaping import quoted
 
 RATE, SECONDS, MILLISECONDS, BYTES = "bit/s", "s", "ms", "bytes"  # units of the numbers
 
-_FORM = re.compile(r"(\d+(?:\.\d+)?|\.\d+) ?([a-z/]+)", re.ASCII | re.IGNORECASE)
-_BARE = re.compile(r"\d+(?:\.\d+)?|\.\d+", re.ASCII)
+# Longer numbers mean nothing here, and would exceed the range and the precision of Decimal.
+_NUMBER = r"\d{1,15}(?:\.\d{1,30})?|\.\d{1,30}"
+_FORM = re.compile(rf"({_NUMBER}) ?([a-z/]+)", re.ASCII | re.IGNORECASE)
+_BARE = re.compile(_NUMBER, re.ASCII)
 _PREFIXES = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "ki": 2**10, "mi": 2**20, "gi": 2**30}
 _BITS = ("bit", "bits", "bit/s", "bitps", "bps", "b", "b/s")
 _TIMES = {"us": "1e-6", "ms": "1e-3", "s": "1", "min": "60", "h": "3600"}

@@ -11,13 +11,14 @@ import ctypes
 import errno
 import fcntl
 import mmap
+import os
 import platform
 import socket
 import struct
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from emulation.kernel.system_calls import CLONE_NEWCGROUP, PR_SET_PDEATHSIG, call, number
+from emulation.kernel.system_calls import AT_EMPTY_PATH, CLONE_NEWCGROUP, PR_SET_PDEATHSIG, call, number
 
 _SET_FILTER, _ALLOW_SPECULATION = 1, 0x4  # SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_SPEC_ALLOW
 _ALLOW, _REFUSE = 0x7FFF0000, 0x00050000  # SECCOMP_RET_ALLOW, SECCOMP_RET_ERRNO
@@ -80,7 +81,38 @@ _UNCOUNTED = (
 )
 # An open socket may be shared with another process, which would be affected by any change.
 _CHANGES_OF_SOCKETS = ("bind", "connect", "listen", "shutdown")
+# The page has loaded all that it needs. If it does not run as root, these are its user's files and processes.
+# Files do not exist for it, so that a library that tries to import another one does without.
+_FILES = (
+    *("open", "openat", "openat2", "creat", "open_by_handle_at", "open_tree", "execve", "execveat"),
+    *(
+        "stat",
+        "lstat",
+        "access",
+        "faccessat",
+        "faccessat2",
+        "readlink",
+        "readlinkat",
+        "chdir",
+        "chroot",
+        "truncate",
+    ),
+    *("rename", "renameat", "renameat2", "link", "linkat", "symlink", "symlinkat", "unlink", "unlinkat"),
+    *("mkdir", "mkdirat", "rmdir", "mknod", "mknodat", "chmod", "fchmodat", "fchmodat2", "chown", "lchown"),
+    *("fchownat", "utime", "utimes", "futimesat", "utimensat"),
+    *("setxattr", "lsetxattr", "removexattr", "lremovexattr"),
+)
+_PROCESSES = (
+    *("kill", "tkill", "rt_sigqueueinfo", "rt_tgsigqueueinfo", "pidfd_open", "pidfd_getfd"),
+    *("pidfd_send_signal", "ptrace", "process_vm_readv", "process_vm_writev"),
+    *("unshare", "setns", "mount", "move_mount", "fsopen", "fspick", "mount_setattr"),
+)
 _REFUSALS_TO_THE_PAGE = (
+    *(_Refusal(name, errno.ENOENT) for name in _FILES),
+    # With this flag they return the status of an open file.
+    _Refusal("newfstatat", errno.ENOENT, (_Test(3, _HAS, AT_EMPTY_PATH, holds=False),)),
+    _Refusal("statx", errno.ENOENT, (_Test(2, _HAS, AT_EMPTY_PATH, holds=False),)),
+    *(_Refusal(name, errno.EPERM) for name in _PROCESSES),
     *(_Refusal(name, errno.EPERM) for name in (*_UNCOUNTED, *_CHANGES_OF_SOCKETS)),
     # All options except TCP_NODELAY, which asyncio sets.
     _Refusal("setsockopt", errno.EPERM, (_Test(1, _IS, socket.IPPROTO_TCP, holds=False),)),
@@ -88,6 +120,7 @@ _REFUSALS_TO_THE_PAGE = (
     _Refusal("mmap", errno.EPERM, (_Test(3, _HAS, mmap.MAP_SHARED),)),
     _Refusal("fcntl", errno.EPERM, (_Test(1, _IS, fcntl.F_SETPIPE_SZ),)),
     _Refusal("prctl", errno.EPERM, (_Test(0, _IS, PR_SET_PDEATHSIG),)),  # it must end with its parent
+    _Refusal("prlimit64", errno.EPERM, (_Test(0, _IS, 0, holds=False),)),  # only its own limits
 )
 
 
@@ -97,13 +130,17 @@ def filter_calls(*, of_the_page: bool = False) -> None:
     The thread must have called `set_no_new_privileges`.
 
     Args:
-        of_the_page: whether to refuse shared memory, new sockets, changes to open sockets, and outliving the
-            parent, too.
+        of_the_page: whether to refuse files, signals, other processes' memory, shared memory, new sockets,
+            changes to open sockets, and outliving the parent, too.
 
     Raises:
         OSError: the kernel refuses, or the architecture is unknown.
     """
-    content = _program((*_REFUSALS, *(_REFUSALS_TO_THE_PAGE if of_the_page else ())))
+    refusals = _REFUSALS
+    if of_the_page:
+        other_process = _Test(0, _IS, os.getpid(), holds=False)
+        refusals = (*refusals, *_REFUSALS_TO_THE_PAGE, _Refusal("tgkill", errno.EPERM, (other_process,)))
+    content = _program(refusals)
     instructions = ctypes.create_string_buffer(content, len(content))
     program = struct.pack("@HP", len(content) // _INSTRUCTION.size, ctypes.addressof(instructions))
     call("syscall", number("seccomp"), _SET_FILTER, _ALLOW_SPECULATION, program)

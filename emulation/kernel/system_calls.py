@@ -10,21 +10,35 @@ import signal
 import struct
 from collections.abc import Iterator
 
-# System calls with the same number on all architectures.
+# System calls with the same number on all architectures; all newer ones have these, too.
 _SAME = {
+    "pidfd_send_signal": 424,
     "io_uring_setup": 425,
     "io_uring_enter": 426,
     "io_uring_register": 427,
     "open_tree": 428,
     "move_mount": 429,
+    "fsopen": 430,
+    "fspick": 433,
+    "pidfd_open": 434,
     "clone3": 435,
+    "openat2": 437,
+    "pidfd_getfd": 438,
+    "faccessat2": 439,
     "mount_setattr": 442,
     "memfd_secret": 447,
+    "fchmodat2": 452,
 }
-# Other system calls: the number on x86_64, and on the architectures that share their numbers.
+_ABSENT = 0x3FFFFFFF  # no system call has this number
+# Other system calls: the number on x86_64, and on the architectures that share their numbers, some of which
+# have only a newer form of the call.
 _X86, _SHARING = "x86_64", ("aarch64", "riscv64")
 _NUMBERS = {
+    "open": (2, _ABSENT),
+    "stat": (4, _ABSENT),
+    "lstat": (6, _ABSENT),
     "mmap": (9, 222),
+    "access": (21, _ABSENT),
     "shmget": (29, 194),
     "socket": (41, 198),
     "connect": (42, 203),
@@ -33,26 +47,76 @@ _NUMBERS = {
     "listen": (50, 201),
     "setsockopt": (54, 208),
     "clone": (56, 220),
+    "execve": (59, 221),
+    "kill": (62, 129),
     "semget": (64, 190),
     "msgget": (68, 186),
     "fcntl": (72, 25),
+    "truncate": (76, 45),
+    "chdir": (80, 49),
+    "rename": (82, _ABSENT),
+    "mkdir": (83, _ABSENT),
+    "rmdir": (84, _ABSENT),
+    "creat": (85, _ABSENT),
+    "link": (86, _ABSENT),
+    "unlink": (87, _ABSENT),
+    "symlink": (88, _ABSENT),
+    "readlink": (89, _ABSENT),
+    "chmod": (90, _ABSENT),
+    "chown": (92, _ABSENT),
+    "lchown": (94, _ABSENT),
     "ptrace": (101, 117),
+    "rt_sigqueueinfo": (129, 138),
+    "utime": (132, _ABSENT),
+    "mknod": (133, _ABSENT),
     "prctl": (157, 167),
+    "chroot": (161, 51),
+    "mount": (165, 40),
+    "setxattr": (188, 5),
+    "lsetxattr": (189, 6),
+    "removexattr": (197, 14),
+    "lremovexattr": (198, 15),
+    "tkill": (200, 130),
+    "tgkill": (234, 131),
+    "utimes": (235, _ABSENT),
     "mq_open": (240, 180),
     "add_key": (248, 217),
     "request_key": (249, 218),
     "keyctl": (250, 219),
+    "openat": (257, 56),
+    "mkdirat": (258, 34),
+    "mknodat": (259, 33),
+    "fchownat": (260, 54),
+    "futimesat": (261, _ABSENT),
+    "newfstatat": (262, 79),
+    "unlinkat": (263, 35),
+    "renameat": (264, 38),
+    "linkat": (265, 37),
+    "symlinkat": (266, 36),
+    "readlinkat": (267, 78),
+    "fchmodat": (268, 53),
+    "faccessat": (269, 48),
     "unshare": (272, 97),
+    "utimensat": (280, 88),
+    "rt_tgsigqueueinfo": (297, 240),
     "perf_event_open": (298, 241),
+    "prlimit64": (302, 261),
+    "open_by_handle_at": (304, 265),
+    "setns": (308, 268),
+    "process_vm_readv": (310, 270),
+    "process_vm_writev": (311, 271),
+    "renameat2": (316, 276),
     "seccomp": (317, 277),
     "memfd_create": (319, 279),
     "bpf": (321, 280),
+    "execveat": (322, 281),
     "userfaultfd": (323, 282),
+    "statx": (332, 291),
 }
 
 
 def number(name: str) -> int:
-    """Returns the number of a system call.
+    """Returns the number of a system call; one that no call has if this architecture lacks it.
 
     Raises:
         OSError: PolarLab does not know the numbers of this architecture.
@@ -73,7 +137,7 @@ _READ_ONLY = 0x1  # MS_RDONLY, MOUNT_ATTR_RDONLY
 _MS_REMOUNT, _MS_BIND, _MS_REC, _MS_PRIVATE = 0x20, 0x1000, 0x4000, 0x40000
 _MNT_DETACH = 0x2
 _MAP_IDS = 0x100000  # MOUNT_ATTR_IDMAP
-_AT_FDCWD, _AT_EMPTY_PATH, _AT_RECURSIVE = -100, 0x1000, 0x8000
+_AT_FDCWD, AT_EMPTY_PATH, _AT_RECURSIVE = -100, 0x1000, 0x8000
 _OPEN_TREE_CLONE, _MOVE_MOUNT_F_EMPTY_PATH = 0x1, 0x4
 _KEYCTL_JOIN_SESSION_KEYRING, _KEYCTL_SETPERM, _SESSION_KEYRING = 1, 5, -3
 PR_SET_PDEATHSIG = 1
@@ -164,7 +228,7 @@ def map_owners(tree: int, place: str, owners: int) -> None:
     """
     attributes = struct.pack("QQQQ", _MAP_IDS, 0, 0, owners)
     size = ctypes.c_size_t(len(attributes))
-    call("syscall", number("mount_setattr"), tree, os.fsencode(place), _AT_EMPTY_PATH, attributes, size)
+    call("syscall", number("mount_setattr"), tree, os.fsencode(place), AT_EMPTY_PATH, attributes, size)
 
 
 @contextlib.contextmanager
@@ -174,11 +238,11 @@ def folder_to_attach(folder: int) -> Iterator[int]:
     Args:
         folder: descriptor of the folder.
     """
-    tree = call("syscall", number("open_tree"), folder, b"", _OPEN_TREE_CLONE | os.O_CLOEXEC | _AT_EMPTY_PATH)
+    tree = call("syscall", number("open_tree"), folder, b"", _OPEN_TREE_CLONE | os.O_CLOEXEC | AT_EMPTY_PATH)
     try:
         attributes = struct.pack("QQQQ", NO_SUID | NO_DEVICES, 0, _MS_PRIVATE, 0)
         size = ctypes.c_size_t(len(attributes))
-        call("syscall", number("mount_setattr"), tree, b"", _AT_EMPTY_PATH, attributes, size)
+        call("syscall", number("mount_setattr"), tree, b"", AT_EMPTY_PATH, attributes, size)
         yield tree
     finally:
         os.close(tree)

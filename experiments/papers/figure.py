@@ -29,7 +29,7 @@ from experiments.figures.style import (
 from experiments.papers.model import BarChart, Plot, Row
 
 _LARGE = 999.5  # numbers from here on are shown with all their digits
-_MAX_TICKS, _TICK_STEPS = 7, (1, 2, 5, 10)  # of a horizontal axis; panels are narrow
+_MAX_TICKS, _TICK_STEPS = 7, (1, 2, 5, 10)  # ticks of a horizontal axis: few, as panels are narrow
 _HOLLOW: Mapping[str, Any] = {"markersize": 5, "markerfacecolor": "white", "zorder": 3}
 _LINES = ("-", "--", ":", "-.")
 _FEW = 8  # up to this number, each curve has its own colour
@@ -38,7 +38,7 @@ _OF_ROUTING = re.compile(r"(.+)[- ]((?:MIN|UGAL|NCA|VAL)\S*)")
 # Name of a curve -> its marker, its colour and its line.
 Styles = Mapping[str, tuple[str, str, str]]
 _INCHES, _MAX_INCHES = (7.0, 4.6), 13.0
-_ROOM = 0.5  # share of a panel that is left free for the numbers beside the bars
+_ROOM = 0.5  # margin of a panel, as a share of its axis, for the numbers beside the bars
 _CHART_INCHES, _NAMES_INCHES, _LINE_INCHES = 13.0, 2.5, 0.24
 
 
@@ -56,7 +56,7 @@ def draw_item(title: str, plot: Plot | BarChart, rows: Sequence[Row]) -> Figure:
 
 
 def _draw_plot(plot: Plot, rows: Sequence[Row]) -> Figure:
-    """Draws curves or bars, one panel per name."""
+    """Draws curves or bars, with a panel for each name in column `plot.panels`, or each of `plot.also`."""
     panels = _panels(plot, rows)
     names = dict.fromkeys(str(row[plot.by]) if plot.by else "" for _, _, own in panels for row in own)
     styles = _styles(ordered(names) if plot.by else names)
@@ -82,7 +82,7 @@ def _draw_plot(plot: Plot, rows: Sequence[Row]) -> Figure:
 
 
 def _panels(plot: Plot, rows: Sequence[Row]) -> list[tuple[str, Plot, list[Row]]]:
-    """Returns the title, the drawing and the rows of each panel."""
+    """Returns (title, description of the drawing, rows to draw) for each panel."""
     plots = [plot, *(replace(plot, y=y, y_label=label) for y, label in plot.also.items())]
     of_plots = [(one, [row for row in rows if row[one.y] not in (None, "")]) for one in plots]
     if not plot.panels:
@@ -125,7 +125,14 @@ def _draw_bar_chart(chart: BarChart, rows: Sequence[Row]) -> Figure:
 
 
 def _draw_line(axes: Axes, place: int, row: Row, measure: str) -> None:
-    """Draws the bar of a row's measure with its interval and its value, if it has a value."""
+    """Draws a horizontal bar with its interval and its value as text; nothing if the row has no value.
+
+    Args:
+        axes: the panel.
+        place: vertical position of the bar.
+        row: the row.
+        measure: column of the measure.
+    """
     value = row[measure]
     if value in (None, ""):
         return
@@ -142,7 +149,7 @@ def _draw_line(axes: Axes, place: int, row: Row, measure: str) -> None:
 
 
 def _reach(value: float, low: float, high: float) -> list[list[float]]:
-    """Returns the distances from a value to the ends of its interval, in the form that error bars need."""
+    """Returns the distances from a value to both ends of its interval, as matplotlib's `xerr` and `yerr`."""
     return [[max(value - low, 0.0)], [max(high - value, 0.0)]]
 
 
@@ -166,7 +173,7 @@ def _styles(names: Iterable[str]) -> Styles:
 
 
 def _markers() -> Iterator[tuple[str, str]]:
-    """Yields markers with colours forever; the first forty differ."""
+    """Yields (marker, colour) without end; the first forty combinations differ."""
     yield from zip(cycle(MARKERS), cycle(PALETTE), strict=False)
 
 

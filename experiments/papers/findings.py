@@ -22,7 +22,7 @@ OUTCOMES = (WITHIN, *get_args(Kind), NOT_COMPUTED)
 
 @dataclass(frozen=True)
 class Finding:
-    """Why a computed number is outside the tolerance of a claim.
+    """The known reason why a computed number is outside the tolerance of a claim.
 
     Attributes:
         paper: the paper, one of PAPERS.
@@ -54,12 +54,12 @@ def findings() -> tuple[Finding, ...]:
 
 @cache
 def _by_claim() -> Mapping[tuple[str, str, str], Finding]:
-    """Returns the findings by paper, item and key of the claim."""
+    """Returns (paper, figure or table, key of the claim) -> finding."""
     return {(one.paper, one.item, one.key): one for one in findings()}
 
 
 def finding_on(claim: Claim, value: float) -> Finding | None:
-    """Returns the finding that explains a computed number; None if there is none.
+    """Returns the finding (a known reason) that explains a number outside its tolerance; None without one.
 
     A finding explains one number, and others that differ from it by no more than the tolerance of the claim
     or a tenth of the number. For counts it explains that number alone. So a finding does not excuse an error

@@ -58,19 +58,19 @@ def _drawn(folder: Path) -> dict[str, Figure]:
 
 
 def _damaged(data: Path, record: ComputedItem) -> str:
-    """Returns the message for data that cannot be drawn, or that differ from those that were computed."""
+    """Returns the error for a data file that cannot be drawn, or that has changed since it was computed."""
     command = f"polarlab paper {record.paper} {record.item}"
     return f"{data} is damaged or not from PolarLab; run `{command}` with the folder's options to replace it"
 
 
 def _rows(file: Path) -> list[Row]:
-    """Returns the rows of an item's data."""
+    """Returns the rows of a CSV file, each as column -> value."""
     rows = csv.DictReader(read_lines(file, RESULT_BYTES))
     return [{name: _cell(text) for name, text in row.items()} for row in rows]
 
 
 def _cell(text: str) -> str | float:
-    """Returns the value of a cell: a truth value, a number, or else its text."""
+    """Converts the text of a cell to a bool or a number if it is one; otherwise returns the text."""
     if text in ("True", "False"):
         return text == "True"
     for number in (int, float):

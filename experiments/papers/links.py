@@ -55,7 +55,7 @@ def geometric_mean(numbers: Iterable[float]) -> float:
 
 
 class Growth(NamedTuple):
-    """Growth of distances, in hops.
+    """Growth of a network's distances as links fail, in hops.
 
     Attributes:
         diameter: growth of the diameter.

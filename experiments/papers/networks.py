@@ -27,7 +27,7 @@ class Network:
     params: tuple[tuple[str, Value], ...]
 
     def graph(self) -> Topology:
-        """Returns its graph, which is built once and cached."""
+        """Returns the graph of the network, which is built once and cached."""
         return _graph(self.family, self.params)
 
 
@@ -61,7 +61,7 @@ def size_values(networks: Iterable[Network]) -> Mapping[str, float]:
 
 
 def common(values: Iterable[float]) -> float:
-    """Returns the number that all given numbers equal; NaN if they differ or there are none.
+    """Returns the first of several numbers if all are equal; NaN if they differ or there are none.
 
     Args:
         values: the numbers.

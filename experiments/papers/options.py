@@ -3,5 +3,5 @@
 from __future__ import annotations
 
 LIST, ALL = "list", "all"  # given instead of a paper, and instead of an item
-NONE = "none"  # given instead of labels of curves
+NONE = "none"  # given instead of labels of curves: simulate no curve
 OTHER_PRICES = "other prices than the paper's"  # why a claim is not compared

@@ -77,7 +77,7 @@ def item_of(paper: str, name: str) -> AnyItem:
 
 
 def sends_real_packets(item: AnyItem) -> bool:
-    """Returns whether an item sends real packets, which needs root.
+    """Returns whether a figure or table is computed from real packets, which needs root.
 
     Args:
         item: the item.
@@ -86,7 +86,7 @@ def sends_real_packets(item: AnyItem) -> bool:
 
 
 def is_priced(item: AnyItem) -> bool:
-    """Returns whether the numbers of an item depend on prices.
+    """Returns whether the numbers of a figure or table depend on prices.
 
     Args:
         item: the item.
@@ -95,7 +95,7 @@ def is_priced(item: AnyItem) -> bool:
 
 
 def is_by_chance(item: AnyItem) -> bool:
-    """Returns whether the numbers of an item depend on chance, so that it accepts a number of seeds.
+    """Returns whether the numbers of a figure or table depend on chance, so that users may choose seeds.
 
     Args:
         item: the item.
@@ -104,10 +104,10 @@ def is_by_chance(item: AnyItem) -> bool:
 
 
 def items_of_all(paper: str, *, real: bool) -> list[str]:
-    """Returns the names of the items that `all` computes.
+    """Returns the names of a paper's figures, tables and sections that `polarlab paper PAPER all` computes.
 
     Args:
         paper: the paper, one of PAPERS.
-        real: whether to include items that send real packets.
+        real: whether to include those that send real packets.
     """
     return [name for name, one in ITEMS[paper].items() if real or not sends_real_packets(one)]

@@ -35,16 +35,17 @@ from topology.parameters import hint
 
 # Packages whose code determines the numbers.
 _PACKAGES = ("topology", "experiments/papers")
-_ENDS, _END_BYTES = {".png": b"IEND", ".svg": b"</svg>"}, 16  # of figures
+# What the last _END_BYTES bytes of a completely written figure contain.
+_ENDS, _END_BYTES = {".png": b"IEND", ".svg": b"</svg>"}, 16
 
 
 class NoPointsError(UsageError):
-    """None of an item's curves has been simulated, and none is selected for simulation."""
+    """No curve of a figure or table has been simulated, and none is selected for simulation."""
 
 
 @dataclass(frozen=True)
 class ComputedItem:
-    """Record of a computed item.
+    """Record of a computed figure or table, kept in its folder as `ITEM.json`.
 
     Attributes:
         paper: the paper.
@@ -120,7 +121,7 @@ _CLAIM_COLUMNS = [
 
 
 def _cells(claim: CheckedClaim) -> list[Any]:
-    """Returns the row of a claim in the table of claims."""
+    """Returns the cells of a claim's row in `ITEM-claims.csv`, in the order of _CLAIM_COLUMNS."""
     low, high = claim.interval or (None, None)
     own = {**vars(claim), "interval_low": low, "interval_high": high}
     return [own[column] for column in _CLAIM_COLUMNS]
@@ -128,7 +129,7 @@ def _cells(claim: CheckedClaim) -> list[Any]:
 
 @dataclass(frozen=True)
 class ReproducedItem:
-    """A computed item and its claims.
+    """A computed figure or table, and its claims compared with the computed numbers.
 
     Attributes:
         item: the figure, table or section.
@@ -152,7 +153,7 @@ class ReproducedItem:
 
 
 def papers_version() -> str:
-    """Returns PolarLab's version with digests of the code that computes items and of the paper's prices."""
+    """Returns PolarLab's version, with digests of the code that computes figures and of default prices."""
     digests = f"papers {code_digest(_PACKAGES)}, prices {prices_digest(paper_prices())}"
     return f"polarlab {importlib.metadata.version('polarlab')} ({digests})"
 
@@ -164,7 +165,7 @@ def reproduce_item(
     settings: ComputeSettings,
     clock: Callable[[], float] = time.monotonic,
 ) -> ReproducedItem:
-    """Computes an item unless it is complete in the folder, and compares it with its claims.
+    """Computes a figure or table unless it is complete in the folder, and compares it with its claims.
 
     Args:
         paper: the paper, one of PAPERS.
@@ -212,7 +213,7 @@ def reproduce_item(
 
 
 def check_labels(items: Iterable[tuple[str, AnyItem]], scale: Scale, labels: Iterable[str]) -> None:
-    """Raises UsageError if a label matches no curve of the items.
+    """Raises UsageError if a label matches no curve of the given figures and tables.
 
     Args:
         items: names and items.
@@ -245,7 +246,12 @@ def check_labels(items: Iterable[tuple[str, AnyItem]], scale: Scale, labels: Ite
 def _found(
     item: AnyItem, scale: Scale, settings: ComputeSettings
 ) -> tuple[ItemResult, float | None, tuple[str, ...]]:
-    """Computes an item; returns the result, the time of its simulations and its incomplete curves."""
+    """Computes a figure or table.
+
+    Returns:
+        The result; the time of its simulations in s, each on one core, or None if it needs none; the names of
+        curves whose simulation is not complete.
+    """
     if isinstance(item, Item):
         return item.compute(scale), None, ()
     if isinstance(item, PlacedItem):
@@ -289,12 +295,16 @@ def _digest(scale: Scale) -> str:
 
 
 def _checked_values(found: ItemResult) -> dict[str, Value]:
-    """Returns the computed numbers of an item, each as a Value."""
+    """Returns key of a claim -> computed number as a Value; plain numbers get no interval."""
     return {key: one if isinstance(one, Value) else Value(float(one)) for key, one in found.values.items()}
 
 
 def _complete(item: AnyItem, paper: str, name: str, scale: Scale, folder: Path) -> ComputedItem | None:
-    """Returns the record of an item that is complete in a folder; None if it must be computed."""
+    """Returns the record of a figure or table that a folder has; None if it must be computed again.
+
+    Raises:
+        ParameterError: the record is damaged, or was computed with other options.
+    """
     file = folder / f"{name}.json"
     if not file.exists():
         return None
@@ -315,7 +325,13 @@ def _complete(item: AnyItem, paper: str, name: str, scale: Scale, folder: Path) 
 
 
 def _check_own(data: Path, columns: Sequence[str], record: Path) -> None:
-    """Raises ParameterError if the file to write exists and is not this item's table."""
+    """Raises ParameterError if a data file to be written exists and is another table.
+
+    Args:
+        data: the data file.
+        columns: columns of the table to write.
+        record: the record that accompanies data written earlier.
+    """
     if record.exists() or not _has_content(data):
         return
     line = read_bytes(data, RESULT_BYTES).partition(b"\n")[0]
@@ -325,13 +341,13 @@ def _check_own(data: Path, columns: Sequence[str], record: Path) -> None:
 
 
 def _digest_of_data(file: Path, values: Mapping[str, Value]) -> str:
-    """Returns the digest of an item's rows and values, 16 hexadecimal digits."""
+    """Returns a digest of a data file and of the numbers of its claims, 16 hexadecimal digits."""
     named = sorted((key, *map(float, (one.value, *(one.interval or ())))) for key, one in values.items())
     return hashlib.sha256(read_bytes(file, RESULT_BYTES) + repr(named).encode()).hexdigest()[:16]
 
 
 def is_as_computed(data: Path, record: ComputedItem) -> bool:
-    """Returns whether the data of an item match the digest in its record; True if it has none.
+    """Returns whether a data file and its record match the digest in the record; True if that has none.
 
     Args:
         data: the file.
@@ -341,7 +357,7 @@ def is_as_computed(data: Path, record: ComputedItem) -> bool:
 
 
 def _files(item: AnyItem, name: str, folder: Path) -> list[Path]:
-    """Returns the files of an item's data and figure."""
+    """Returns the paths of the data and, for a figure, of the drawings in a folder."""
     kinds = (".csv",) if item.plot is None else (".csv", ".png", ".svg")
     return [folder / f"{name}{kind}" for kind in kinds]
 
@@ -357,7 +373,7 @@ def _is_complete(file: Path) -> bool:
 
 
 def _write(item: AnyItem, done: ComputedItem, found: ItemResult, directory: RunDirectory) -> None:
-    """Writes the files of an item, its record last."""
+    """Writes the data, the figure and, last, the record of a computed item into a folder."""
     name = done.item
     columns = list(found.rows[0])
     _check_own(directory.path / f"{name}.csv", columns, directory.path / f"{name}.json")

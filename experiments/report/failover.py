@@ -13,9 +13,10 @@ from experiments.report.sections import event_section
 from experiments.results.open import Failover, Failovers
 from experiments.results.text import fabric_text, readable
 
-# Text columns in the table of a series.
+# Columns with text instead of numbers, in the table of a series of failovers.
 _WORDS = ("failed", "repaired_by", "restored", "negative")
-# Columns shown only on the page of each failover, and columns shown only if any failover has a value.
+# Columns that the series' page omits because each failover's own page shows them, and columns that it omits
+# if no failover has a value.
 _ELSEWHERE = ("packets_sent", "pairs_watched", "pairs_affected")
 _IF_ANY = ("negative", "interrupted", "cpu_stolen_ms", "controller_converged_ms")
 
@@ -90,12 +91,12 @@ def failovers_page(results: Failovers) -> Page:
 
 
 def _columns(rows: Sequence[Mapping[str, Any]]) -> list[str]:
-    """Returns the columns of the table of failovers, without optional ones that are empty."""
+    """Returns the names of the columns to show in the table of failovers; empty optional ones are omitted."""
     return [n for n in rows[0] if n not in _ELSEWHERE and (n not in _IF_ANY or any(row[n] for row in rows))]
 
 
 def _outcome(results: Failover) -> str:
-    """Returns the outcome: losses, silence and repair, and the reason if the result is negative."""
+    """Describes a failover in sentences: lost probes, longest silence, repair, and any negative result."""
     summary = results.summary
     text = "The failover was interrupted; until then, " if summary.interrupted else ""
     text += (

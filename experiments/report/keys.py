@@ -54,7 +54,7 @@ _SHARED = (FaultRecord, Interval, Phase, Distribution)
 
 
 class _Record(NamedTuple):
-    """A record: heading, class, and the files that contain it."""
+    """A kind of JSON record on the page: its heading, its dataclass, and the files that contain it."""
 
     heading: str
     kind: type
@@ -142,7 +142,10 @@ def descriptions(kind: type) -> dict[str, str]:
 
 
 def _attributes(docstring: str) -> dict[str, str]:
-    """Returns name -> text of a docstring's section `Attributes`; an entry may have several names."""
+    """Returns attribute -> description, from the section `Attributes` of a docstring.
+
+    An entry `a, b: text` describes several attributes.
+    """
     section = docstring.partition("Attributes:\n")[2].partition("\n\n")[0]
     found = {}
     for entry in re.split(r"\n(?=    \w)", section.rstrip()):
@@ -183,7 +186,10 @@ def _cell(text: str) -> str:
 
 
 def _rows(kind: type, prefix: str = "") -> Iterator[tuple[str, str, str]]:
-    """Yields (name, type, description) of each key of a record; nested records follow their key."""
+    """Yields (name, type, description) of each key of a record class.
+
+    The keys of a nested record follow the key that contains it, with that key as a prefix.
+    """
     hints, texts = get_type_hints(kind), descriptions(kind)
     for field in fields(kind):
         name, hint = prefix + field.name, hints[field.name]
@@ -197,7 +203,10 @@ def _rows(kind: type, prefix: str = "") -> Iterator[tuple[str, str, str]]:
 
 
 def _record_in(hint: Any) -> tuple[type | None, str]:
-    """Returns the record in values of a type, or None, and the suffix between name and its keys."""
+    """Returns the record class that values of a type contain, or None, and the suffix of their key.
+
+    The suffix is `[]` for a list of records, `.*` for records by name, and empty for a single record.
+    """
     if is_dataclass(hint) and isinstance(hint, type):
         return hint, ""
     origin, parts = get_origin(hint), get_args(hint)
@@ -215,7 +224,7 @@ _SIMPLE = {int: "integer", float: "number", str: "text", bool: "true or false", 
 
 
 def _type_text(hint: Any) -> str:
-    """Returns the name of a type in JSON terms."""
+    """Returns a Python type in words about JSON, such as `list of numbers`; shared records are links."""
     if hint in _SIMPLE:
         return _SIMPLE[hint]
     if is_dataclass(hint) and isinstance(hint, type):

@@ -54,7 +54,7 @@ class PageTable:
 
 @dataclass(frozen=True)
 class Detail:
-    """Collapsed component of a page: a name, name -> value, and a table."""
+    """Collapsible part of a section, closed at first: its heading, name -> value, and a table."""
 
     name: str
     values: Mapping[str, Any] = field(default_factory=dict)
@@ -71,7 +71,7 @@ class Section:
         table: a table, before the figures.
         figures: figures.
         values: name -> value, after the figures.
-        details: collapsed components.
+        details: collapsible parts, at its end.
     """
 
     heading: str = ""

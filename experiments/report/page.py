@@ -27,7 +27,7 @@ def write_report(results: Results, path: Path | None = None, look: Look = PLAIN)
     Args:
         results: the results.
         path: new file; by default `report.html` in the folder, which is overwritten.
-        look: look of the figures.
+        look: style of the figures.
 
     Raises:
         UsageError: the results are damaged, or the file exists.

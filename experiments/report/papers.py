@@ -15,7 +15,7 @@ from topology.files.reading import RESULT_BYTES, read_lines
 _BOUNDS = {"equal": "", "at-least": "at least ", "at-most": "at most "}
 _WITHIN = {True: "yes", False: "no", None: "-"}
 _CLAIM_COLUMNS = ("claim", "section", "paper", "ours", "interval", "tolerance", "within", "note")
-_MAX_ROWS = 40  # rows shown for an item without a figure
+_MAX_ROWS = 40  # rows of data shown for a table of the paper
 
 
 def paper_page(paper: str, items: Sequence[ReproducedItem], scale: Scale, folder: Path) -> Page:
@@ -47,7 +47,7 @@ def paper_page(paper: str, items: Sequence[ReproducedItem], scale: Scale, folder
 
 
 def _contents(items: Sequence[ReproducedItem]) -> PageTable:
-    """Returns the table of all figures and tables of the paper."""
+    """Returns the overview: a row for each figure and table of the paper, with its agreeing claims."""
     rows = []
     for item in items:
         computed = [claim for claim in item.claims if claim.within is not None]
@@ -67,7 +67,7 @@ def _contents(items: Sequence[ReproducedItem]) -> PageTable:
 
 
 def _item(item: ReproducedItem, folder: Path) -> Section:
-    """Returns the section of a figure or table; without a figure, it has the first rows of data."""
+    """Returns the section of a figure or table: the drawing and the claims, or else rows of its data."""
     figures = [kept_figure(file) for file in [folder / f"{item.item}.svg"] if file.exists()]
     heading = f"{item.item}: {item.title}"
     note = f"Incomplete simulations: {'; '.join(item.missing)}." if item.missing else ""
@@ -80,7 +80,7 @@ def _item(item: ReproducedItem, folder: Path) -> Section:
 
 
 def _claims(claims: Sequence[CheckedClaim]) -> PageTable | None:
-    """Returns the table of claims; None without claims."""
+    """Returns a table with a row for each claim; None if there are no claims."""
     rows = [
         PageRow(
             {
@@ -101,7 +101,7 @@ def _claims(claims: Sequence[CheckedClaim]) -> PageTable | None:
 
 
 def _data(file: Path) -> PageTable | None:
-    """Returns the first rows of an item's data."""
+    """Returns the first rows of the CSV file of a figure or table; None if it has none."""
     rows = list(csv.DictReader(read_lines(file, RESULT_BYTES)))[:_MAX_ROWS]
     if not rows:
         return None

@@ -16,7 +16,7 @@ from experiments.results.parts.flows import class_rows
 from experiments.results.parts.programs import ProgramRecord
 from experiments.results.text import fabric_text, readable
 
-_APART = ("faults", "programs", "batches", "repeat")  # keys of the result with their own sections
+_APART = ("faults", "programs", "batches", "repeat")  # keys of the summary that have their own sections
 
 
 def run_page(results: Run | Simulation) -> Page:
@@ -62,7 +62,7 @@ def _traffic(summary: Any) -> str:
 
 
 def _flows(summary: Summary) -> tuple[Section, ...]:
-    """Returns the slowdowns and completion times of TCP flows by size."""
+    """Returns the section of slowdowns and completion times of TCP flows, a row per class of flow sizes."""
     flows = summary.flows
     assert flows
     note = f"{flows.completed} of {flows.started} flows were completed, with {flows.tcp} congestion control. "
@@ -91,7 +91,7 @@ def _programs(programs: Sequence[ProgramRecord]) -> tuple[Section, ...]:
 
 
 def _links(results: Run | Simulation) -> tuple[Section, ...]:
-    """Returns the section of most loaded links, over all seeds or, if that is not kept, per seed."""
+    """Returns the section of the most loaded links: one table over all seeds, or else one per seed."""
     heading, table = "Links with the highest loads", worst_links(results.link_loads)
     if table:
         return (Section(heading, table=table),)

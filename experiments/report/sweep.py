@@ -42,7 +42,13 @@ def sweep_page(results: Sweep | SimulatedSweep) -> Page:
 
 
 def _note(rows: Sequence[SweptRow], sound: str, remedy: str | None) -> str:
-    """Returns a note with the number of sound points and, for measured sweeps, a remedy."""
+    """Returns the page's note: how many points are sound (valid or stable), and where the reasons are.
+
+    Args:
+        rows: the points.
+        sound: adjective for sound points, `valid` or `stable`.
+        remedy: advice for points that are not valid, as the end of a sentence; None for a simulated sweep.
+    """
     count = sum(row.sound for row in rows)
     if count == len(rows):
         text = f"{count} points, all of them {sound}."

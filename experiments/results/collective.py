@@ -47,7 +47,9 @@ def collective_summary(options: CollectiveOptions, outcome: CollectiveOutcome) -
         sizes=sizes,
         wrong_results=int(outcome.iterations["wrong_ranks"].sum()),
         resent=outcome.resent,
-        acknowledgements=Acknowledgements(outcome.acknowledgements_sent, outcome.acknowledgements_received),
+        acknowledgements=Acknowledgements(
+            int(outcome.acknowledgements_sent.sum()), int(outcome.acknowledgements_received.sum())
+        ),
         failed=outcome.failed or None,
     )
 

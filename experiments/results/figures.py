@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class LookOptions(TypedDict, total=False):
-    """Options of `polarlab.plot` for the look of figures."""
+    """Options of `polarlab.plot` for the style of figures."""
 
     width: str | float | None
     title: bool

@@ -92,7 +92,7 @@ def read_frame(path: Path) -> pd.DataFrame:
         FileError: it cannot be read.
         MachineError: pandas is not installed.
     """
-    words: dict[str, list[str]] = {"true_values": ["yes"], "false_values": ["no"]}  # of older versions
+    words: dict[str, list[str]] = {"true_values": ["yes"], "false_values": ["no"]}  # before version 0.3
     return pandas().read_csv(io.BytesIO(read_bytes(path, RESULT_BYTES)), **words)
 
 

@@ -19,7 +19,7 @@ from topology.parameters import Value
 if TYPE_CHECKING:
     import pandas as pd
 
-# A summary, the number of flows per host pair if known, and (name, value) of each varied option.
+# A measurement to cross-check: summary, flows per host pair if known, and (name, value) of varied options.
 Packets = tuple[Any, int | None, tuple[tuple[str, Value], ...]]
 
 
@@ -157,7 +157,7 @@ class Results:
         return write_report(self, None if path is None else Path(path), Look.of(**look))
 
     def packets(self) -> Iterator[Packets]:
-        """Yields the summaries of packet traffic, for a cross-check.
+        """Yields all measurements of packets, one per point and seed, for a cross-check with the simulator.
 
         Raises:
             ParameterError: results of this kind cannot be cross-checked.
@@ -169,7 +169,7 @@ class Results:
         raise NotImplementedError
 
     def _short(self) -> Mapping[str, Any]:
-        """Returns the most important values, for a short representation."""
+        """Returns label -> value for the few values that `repr` and notebooks show."""
         raise NotImplementedError
 
     def __repr__(self) -> str:

@@ -101,7 +101,7 @@ class LinkLog:
         busy_bytes: link -> bytes that it sent in that time.
         dropped_packets: packets that all switches' queues dropped.
         lost: link -> packets that netem lost at random, as requested.
-        passed: link -> packets that it did not lose: sent, or dropped by the queue.
+        passed: link -> packets that netem did not lose: sent, or dropped by the full queue behind it.
         observable: whether queues drain slowly enough to be full in two successive readings.
         history: readings of all queues.
         host_queues: host -> bytes that it sent and packets that its own full queue dropped.
@@ -128,13 +128,13 @@ class LinkLog:
         return Coverage("queues of links", seconds, window[1] - window[0])
 
     def note(self, link: Link, before: QueueState, after: QueueState, seconds: float, rate_bps: int) -> None:
-        """Records two readings of a link's queue, `seconds` apart."""
+        """Adds the changes between two readings of a link's queue, `seconds` apart, to the link's totals."""
         dropped = after.dropped_packets - before.dropped_packets
         self.dropped_packets += dropped
         lost, passed = after.lost_packets - before.lost_packets, after.sent_packets - before.sent_packets
         self.lost[link] = self.lost.get(link, 0) + lost
         self.passed[link] = self.passed.get(link, 0) + passed + dropped
-        # More was waiting than the link could send meanwhile, so it never rested.
+        # The queue already had more than the link could send until the second reading: it was never idle.
         if before.waiting_bytes * 8 >= rate_bps * seconds:
             self.busy_s[link] = self.busy_s.get(link, 0.0) + seconds
             sent = after.sent_bytes - before.sent_bytes
@@ -146,7 +146,7 @@ class LinkLog:
         return sum(self.lost.values())
 
     def losses(self, links: Sequence[DirectedLink]) -> list[LinkLoss]:
-        """Returns the numbers of lost and passed packets of links."""
+        """Returns how many packets netem lost and passed on, for each of the given links."""
         places = [(link.name, (link.source + 1, link.port)) for link in links]
         return [LinkLoss(name, self.lost.get(at, 0), self.passed.get(at, 0)) for name, at in places]
 
@@ -301,6 +301,9 @@ def load_values(loads: Amounts) -> dict[str, Any]:
 
 
 def jain(values: Amounts) -> float | None:
-    """Returns Jain's fairness index: 1 if all are equal, 1 / n if one has everything (DEC-TR-301)."""
+    """Returns Jain's fairness index of n values: 1 if all are equal, 1 / n if only one is positive.
+
+    It is None if all are 0. Source: DEC-TR-301.
+    """
     squares = float((values**2).sum())
     return float(values.sum() ** 2 / (len(values) * squares)) if squares else None

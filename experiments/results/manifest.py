@@ -73,7 +73,8 @@ class _Manifest(Origin, FabricSettings):
 
     Attributes:
         local_repair: whether switches have backup paths.
-        ordered_repair: whether these keep to an order of channels, so that failures create no cycle.
+        ordered_repair: whether backup paths follow an order of channels, so that failures cause no cyclic
+            dependency between channels.
         datapath: datapath of the switches, `kernel` or `user`.
         datapath_asked: requested datapath, `auto`, `kernel` or `user`.
         framework: controller framework, `ryu` or `os-ken`.
@@ -123,7 +124,8 @@ class SweepSettings(FabricSettings, PacketSettings, SweptSettings):
     Attributes:
         datapath, occupancy: requested datapath and source of occupancies.
         local_repair: whether switches have backup paths.
-        ordered_repair: whether these keep to an order of channels, so that failures create no cycle.
+        ordered_repair: whether backup paths follow an order of channels, so that failures cause no cyclic
+            dependency between channels.
         routings, patterns, loads: swept values; points are all their combinations.
         repeat: number of replications of each point.
         vary: key of `--vary` -> further swept values; absent if there are none. Other keys have a varied
@@ -234,7 +236,7 @@ def write_graph(directory: RunDirectory, topology: Topology) -> None:
 
 
 def _shared(fabric: PlannedFabric, seed: int) -> dict[str, Any]:
-    """Returns the fields shared by the manifests of all experiments on switches."""
+    """Returns field -> value for the fields that the manifests of runs, sweeps and failovers share."""
     return {
         **vars(fabric.options.settings()),
         **origin(seed, versions(fabric.framework), fabric.options.experiment),
@@ -285,7 +287,7 @@ def experiment_of_seed(experiment: Mapping[str, Any], seed: int) -> dict[str, An
 
 
 def _sources(fabric: PlannedFabric) -> RoutingOccupancy:
-    """Returns the source of a fabric's occupancies; empty if its routing is not adaptive."""
+    """Returns where an adaptive routing reads port occupancies; all fields are None for other routings."""
     asked = None if fabric.occupancy is None else fabric.options.occupancy
     return RoutingOccupancy(fabric.occupancy, asked)
 

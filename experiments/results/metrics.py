@@ -1,9 +1,19 @@
 """Metrics: the numbers of results, one line each.
 
-To add a metric, add a field or property to the summary and a line to `METRICS`. The columns of `points.csv`,
-means and intervals over seeds, comparisons, reports, the tables of `polarlab sweep` and
-docs/reference/keys.md are derived from it. The field's type says how seeds are combined
-(`parts.over_seeds`); metrics in `repeat` are means.
+To add a metric:
+
+1. Compute its value. Switches: a field of `Summary` (`experiments/results/model.py`), filled by `summarise`
+   in `experiments/results/summary.py`, or a property of that record. Simulator: the same with
+   `SimulationSummary` and the modules of these names in `experiments/results/simulation/`. Latencies are in
+   ms for switches and in cycles for the simulator, so their fields and metrics differ (`latency_ms`,
+   `latency_cycles`). A field's type says how seeds are combined (`parts.over_seeds`); metrics in `repeat`
+   are means.
+2. Add a line to `METRICS`: `_emulated`, `_simulated` or, for both engines, `Metric`. The columns of
+   `points.csv`, means and intervals over seeds, comparisons, reports and the tables of `polarlab sweep` are
+   derived from it.
+3. Run `make keys`, which writes docs/reference/keys.md.
+4. Run `tests/unit/test_golden.py`. It fails because of the new name; tests/data/golden/README.md says how to
+   update the expected values.
 """
 
 from __future__ import annotations
@@ -55,7 +65,7 @@ class Better(Enum):
 
 
 class In(Flag):
-    """Places where a metric appears.
+    """Outputs in which a metric appears.
 
     POINTS: a column of `points.csv`. HALVES: a second column with half the width of its confidence interval.
     SEEDS: mean and interval in `repeat`. RESULTS: a row in comparisons of single results. REPORT: a column in
@@ -108,11 +118,11 @@ class Metric:
 
     @property
     def key(self) -> str:
-        """Its name in tables, which ends with its unit."""
+        """The metric's name in tables, which ends with its unit."""
         return self.name or self.path.rpartition(".")[2]
 
     def of(self, summary: Any) -> Any:
-        """Returns its value in a summary, for replications the mean; None if there is none."""
+        """Returns the metric's value in a summary, for replications the mean; None if there is none."""
         mean = getattr(summary.repeat, self.key, None) if In.SEEDS in self.places else None
         if mean is not None:
             return mean.mean
@@ -121,13 +131,13 @@ class Metric:
         return summary
 
     def half_of(self, summary: Any) -> float | None:
-        """Returns half the width of its confidence interval over seeds or, for one seed, over batches."""
+        """Returns half the width of the metric's interval in a summary, over seeds or batches of one seed."""
         means = summary.repeat or getattr(summary, "batches", None)
         return getattr(getattr(means, self.key, None), "ci95", None)
 
     @property
     def half(self) -> str:
-        """Name of the column with half the width of its interval."""
+        """Name of the column with half the width of the metric's interval."""
         end = f"_{self.unit}"
         return f"{self.key.removesuffix(end)}_ci95{end}" if self.key.endswith(end) else f"{self.key}_ci95"
 
@@ -139,7 +149,7 @@ class Metric:
 
     @property
     def meaning(self) -> str:
-        """Its description in docs/reference/keys.md."""
+        """The metric's description in docs/reference/keys.md."""
         return f"{self.label}, as `{self.path}` of the summary" if "." in self.path else self.label
 
 
@@ -156,7 +166,7 @@ _simulated = partial(Metric, engines=(Engine.SIMULATION,))
 
 
 def _latencies(engine: Engine) -> tuple[Metric, ...]:
-    """Returns the latencies of an engine in its unit."""
+    """Returns the metrics mean, median and 99th percentile of latency, in the unit of an engine."""
     unit, metric = engine.unit, partial(Metric, engines=(engine,))
     record, name = f"latency_{unit}", f"latency_{{}}_{unit}".format
     shown = _MEAN | In.REPORT | _DRAWN
@@ -238,7 +248,7 @@ METRICS: tuple[Metric, ...] = (
 
 
 def metrics(engine: Engine, places: In) -> Iterator[Metric]:
-    """Yields the metrics of an engine that appear in one of the places, in the order of columns."""
+    """Yields the metrics of an engine that appear in one of the given outputs, in the order of columns."""
     return (one for one in METRICS if engine in one.engines and one.places & places)
 
 

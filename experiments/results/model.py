@@ -198,7 +198,7 @@ class Fidelity:
     try_link_rate_bps: Annotated[int, min] | None = omitted()
 
     def over_seeds(self, entries: Sequence[Fidelity]) -> Fidelity:
-        """Returns the combined evidence of several seeds, with the second and the switch of the worst."""
+        """Returns the combined evidence of seeds; `worst_second` and `worst_switch` are the worst seed's."""
         worst = max(entries, key=lambda entry: entry.held_frame_times_max or 0.0)
         return replace(self, worst_second=worst.worst_second, worst_switch=worst.worst_switch)
 
@@ -222,7 +222,7 @@ class Predicted:
 
     @classmethod
     def of(cls, prediction: Prediction) -> Predicted:
-        """Returns a prediction in the form kept in results."""
+        """Converts a prediction of the fluid model to the form that results record."""
         return cls(round(prediction.accepted, 6), round(float(prediction.offered_loads.max()), 6))
 
 
@@ -368,12 +368,12 @@ class Summary(FabricSettings):
 
     @property
     def medium(self) -> str:
-        """The medium of the packets, for a heading."""
+        """The rate of the links in words, for a heading."""
         return f"{self.link_rate_bps / 1e6:g} Mbit/s links"
 
     @property
     def traffic(self) -> str:
-        """The traffic, for a heading."""
+        """The traffic in words, for a heading."""
         return f"{self.pattern} traffic" if self.generated else _NOT_GENERATED[self.pattern]
 
     @property
@@ -410,7 +410,7 @@ class Summary(FabricSettings):
         return replace(whole, repeat=Replications(**means))
 
     def of_seed(self) -> Summary:
-        """Returns a copy for use among several seeds: reasons name the seed, files its folder."""
+        """Returns a copy to combine with other seeds: reasons name its seed, output files its folder."""
         folder, fidelity = seed_folder(self.seed), self.fidelity
         programs = (
             replace(one, output=f"{folder}/{one.output}", errors=f"{folder}/{one.errors}")

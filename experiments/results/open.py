@@ -74,7 +74,7 @@ class _Summarised(Results, Generic[AnySummary, AnyManifest]):
 
 
 class _Repeated(_Summarised[AnySummary, AnyManifest]):
-    """Results of one or several seeds."""
+    """Results of a run or simulation with one replication or several, each with its own seed."""
 
     @property
     def replications(self) -> tuple[Self, ...]:
@@ -298,7 +298,7 @@ class _Swept(Results, Generic[AnyManifest, AnyRow, AnySummary]):
         return found
 
     def kept(self) -> Mapping[Point, AnyRow]:
-        """Returns the points of a sweep that may have just started; empty before the first point."""
+        """Returns point -> its row, like `points`; empty if the sweep has no table yet."""
         return self.points if (self.folder / POINTS).exists() else {}
 
     def _files(self, point: Point) -> tuple[Path, Path]:
@@ -618,7 +618,7 @@ def _content(path: Path) -> dict[str, Any]:
 
 
 def _fabric(settings: Any) -> str:
-    """Returns family, parameters and hosts of results; for a graph with its own hosts, their number."""
+    """Describes the fabric of results: family, parameters, hosts; adds a networkx graph's number of hosts."""
     own = settings.name == NetworkxTopology.name and hasattr(settings, "endpoints")
     return fabric_text(settings) + (f" ({settings.endpoints})" if own else "")
 

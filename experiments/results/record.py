@@ -17,7 +17,7 @@ from experiments.results.parts.host_links import HostLinkRow, host_link_rows
 from experiments.results.parts.programs import ProgramRecord, PromptLine, TrafficOutcome
 from experiments.spec.programs import ProgramTraffic
 from experiments.spec.resolve import RunTraffic
-from experiments.validity.foreign_frames import HostFrames
+from experiments.validity.foreign_frames import HostBytes
 from experiments.validity.samples import ControllerSamples, CpuSamples, HeldSamples
 from traffic.metrics.measurements import TrafficResult
 
@@ -35,7 +35,7 @@ class RunRecord:
         held: time that switches held frames, second by second; None if it cannot be observed.
         links: readings of link queues; None if they could not be read.
         controller: times at which the controller was stopped; None if not observed.
-        host_frames: frames on the links to the hosts; None if not observed.
+        host_bytes: bytes on the links to the hosts; None if not observed.
         adaptation: actions of the controller.
         flow_base_ms: hops -> time in ms of a one-byte flow in the idle fabric; empty without TCP flows.
         faults: injected faults; None if none were requested.
@@ -56,7 +56,7 @@ class RunRecord:
     adaptation: Adaptation
     held: HeldSamples | None = None
     controller: ControllerSamples | None = None
-    host_frames: HostFrames | None = None
+    host_bytes: HostBytes | None = None
     faults: FaultRecord | None = None
     troubles: tuple[str, ...] = ()
     flow_base_ms: Mapping[int, float] = field(default_factory=dict)

@@ -1,4 +1,4 @@
-"""Reconstruction of an experiment from its results, with the values that were settled while it ran."""
+"""Reconstruction of an experiment from its results, with the values that it determined while it ran."""
 
 from __future__ import annotations
 
@@ -129,14 +129,14 @@ def _check(content: Mapping[str, Any], path: Path) -> None:
 
 
 def _rate_text(settings: Mapping[str, Any]) -> str:
-    """Returns the link rate of some settings; raises ParameterError if it is missing."""
+    """Returns the link rate in a manifest's settings as an option's text; ParameterError if it is missing."""
     if settings.get("link_rate_bps") is None:
         raise ParameterError("link_rate_bps must be a rate in bit/s, got none")
     return rate_text(settings["link_rate_bps"])
 
 
 def _settled_s(folder: Path) -> float | None:
-    """Returns the latest start in s of a measurement window in a folder; None without any."""
+    """Returns the latest start of a measurement window in a folder's summaries, in s; None without any."""
     paths = [folder / SUMMARY, *folder.glob(f"*/{SUMMARY}"), *folder.glob("points/*.json")]
     summaries = [read_record(path, _Settings) for path in paths if path.exists()]
     starts = [summary.warmup_s for summary in summaries if summary.warmup_s is not None]
@@ -144,7 +144,7 @@ def _settled_s(folder: Path) -> float | None:
 
 
 def _from_settings(content: Mapping[str, Any], path: Path) -> Experiment:
-    """Returns the experiment of an old manifest, which has only its settings."""
+    """Returns the experiment of an older version's manifest, which has settings but no table `experiment`."""
     settings = {**content, **content.get("traffic", {}), **content.get("sweep", {})}
     _check(settings, path)
     kind = SWEEP if "sweep" in content else FAILOVER if "fail_s" in settings else RUN

@@ -71,7 +71,7 @@ class RunDirectory:
             raise MachineError(f"{path} cannot be written (it is read-only or belongs to another user)")
 
     def check(self, *, resume: bool) -> None:
-        """Checks the content of the directory, which is kept if it already contains files.
+        """Checks the content of the directory; if it already contains files, it is not removed at the end.
 
         Args:
             resume: whether it may already contain files.
@@ -105,7 +105,7 @@ class RunDirectory:
 
     @contextlib.contextmanager
     def storing(self, summary: Any, on_event: OnEvent) -> Iterator[None]:
-        """Stores a measurement in the block: whatever fits; see `reporting_loss` and `keeping_what_fits`."""
+        """Runs the block, which writes a measurement, under `reporting_loss` and `keeping_what_fits`."""
         with self.reporting_loss(summary, on_event), self.keeping_what_fits():
             yield
 

@@ -63,7 +63,7 @@ def write_series(directory: RunDirectory, record: RunRecord) -> None:
 
 
 def _write_machine(directory: RunDirectory, record: RunRecord) -> None:
-    """Writes CPU use and the time that each switch held frames, second by second."""
+    """Writes, second by second, the CPU use and how long each switch held frames before processing them."""
     start_s = record.start_s
     samples = zip(record.cpu.times_s, record.cpu.idle, record.cpu.stolen, strict=True)
     rows = (
@@ -89,7 +89,7 @@ def _write_machine(directory: RunDirectory, record: RunRecord) -> None:
 
 
 def _write_distributions(directory: RunDirectory, record: RunRecord) -> None:
-    """Writes the packets of the measurement window by hops and by latency."""
+    """Writes two histograms of the measurement window's packets: by number of hops, and by latency."""
     hops, middles = record.result.received.hops, bin_middles_ms()
     counts = record.result.received.latency.counts
     directory.write_csv(HOPS, HOP_COLUMNS, ((n, hops[n]) for n in np.flatnonzero(hops).tolist()))

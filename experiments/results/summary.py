@@ -9,9 +9,15 @@ from functools import partial
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from experiments.results.collective import collective_summary
-from experiments.results.flows.statistics import flow_doubts, flow_fractions, flow_summary
+from experiments.results.flows.statistics import (
+    bytes_sent_by_hosts,
+    flow_doubts,
+    flow_fractions,
+    flow_summary,
+)
 from experiments.results.link_loads import directed_links, load_values
 from experiments.results.manifest import versions
 from experiments.results.model import (
@@ -32,13 +38,14 @@ from experiments.spec.resolve import RunTraffic
 from experiments.spec.traffic import TrafficOptions
 from experiments.theory.fluid_model import predict_pattern
 from experiments.validity.coverage import Coverage
-from experiments.validity.foreign_frames import foreign_doubt
+from experiments.validity.foreign_frames import MAX_FRAMES, MAX_FRAMES_OF_FLOWS, foreign_doubt
 from experiments.validity.judgement import Evidence, judge
 from experiments.validity.link_loss import link_loss_doubt
 from experiments.validity.samples import HeldSecond, mean_held, worst_held
 from experiments.validity.unasked import listed, unasked_doubt
 from routing.registry import routing
 from traffic.metrics.histogram import LogHistogram
+from traffic.wire.segment_codec import ACKNOWLEDGEMENT_BYTES, SEGMENT_BYTES
 from traffic.workload.patterns import make_pattern
 
 # A restarted switch accepts frames once it has its ports; its rules are installed within this time.
@@ -82,7 +89,7 @@ def summarise(record: RunRecord) -> Summary:
 
 
 def _asked(options: RunTraffic) -> dict[str, Any]:
-    """Returns the settings that are specific to a kind of traffic."""
+    """Returns the requested settings that only this kind of traffic has, by the summary's field names."""
     if isinstance(options, ProgramTraffic):
         return {}
     if isinstance(options, CollectiveOptions):
@@ -93,7 +100,7 @@ def _asked(options: RunTraffic) -> dict[str, Any]:
 
 
 def _fractions(record: RunRecord) -> dict[str, Any]:
-    """Returns offered load, accepted load and loss."""
+    """Returns offered load, accepted load and loss as fractions, by the summary's field names."""
     if not record.generated:
         return {"offered": None, "accepted": None, "loss": None}
     sent, received = record.result.sent, record.result.received
@@ -193,31 +200,45 @@ def _doubts(record: RunRecord) -> list[str]:
 
 
 def _foreign_doubts(record: RunRecord) -> list[str]:
-    """Returns the reasons to doubt generated packets because hosts sent or received others meanwhile."""
-    frames, result = record.host_frames, record.result
+    """Returns the reasons to doubt generated traffic because hosts sent or received other frames."""
+    carried = record.host_bytes
     # Programs of the run itself belong to it, and so do probes of the live page after a failure.
     besides = record.programs or record.faults is not None
-    if frames is None or not record.generated or result.flows or record.ended_early or besides:
+    if carried is None or not record.generated or record.ended_early or besides:
         return []
-    sent, arrived = _frames(record)
-    arrived += result.received.misdelivered + result.received.damaged
     names = [host.name for host in record.fabric.hosts]
-    of_host, to_host = result.sent.run_frames.sum(axis=1), result.received.run_frames.sum(axis=0)
-    reasons = [
-        foreign_doubt("sent", names, frames.sent, of_host, sent),
-        foreign_doubt("received", names, frames.received, to_host, arrived),
-    ]
-    gone = [names[host] for host in np.flatnonzero((frames.received == 0) & (to_host > 0))]
-    reasons += [f"interfaces of {listed(gone)} were deleted"] if gone else []
-    return [reason for reason in reasons if reason]
+    sent, received = _host_bytes(record)
+    max_bytes = record.traffic.frame_bytes * (MAX_FRAMES_OF_FLOWS if record.result.flows else MAX_FRAMES)
+    doubts = [foreign_doubt("sent", names, carried.sent, sent, max_bytes)]
+    if received is not None:
+        doubts.append(foreign_doubt("received", names, carried.received, received, max_bytes))
+        gone = [names[host] for host in np.flatnonzero((carried.received == 0) & (received > 0))]
+        doubts += [f"interfaces of {listed(gone)} were deleted"] if gone else []
+    return [doubt for doubt in doubts if doubt]
+
+
+def _host_bytes(record: RunRecord) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64] | None]:
+    """Returns the bytes of all measured frames that each host sent and received in the whole run.
+
+    The second array is None for TCP flows, whose ends do not know the lengths of all frames that arrived.
+    """
+    result = record.result
+    if result.flows:
+        return bytes_sent_by_hosts(result.flows), None
+    sent, received = result.sent.bytes.sum(axis=0), result.received.bytes.sum(axis=0)
+    if result.outcome:
+        acknowledgement = SEGMENT_BYTES + ACKNOWLEDGEMENT_BYTES
+        sent = sent + acknowledgement * result.outcome.acknowledgements_sent
+        received = received + acknowledgement * result.outcome.acknowledgements_received
+    return sent, received
 
 
 def _frames(record: RunRecord) -> tuple[int, int]:
     """Returns the number of frames sent and received in the whole run, including frames without data."""
     result, outcome = record.result, record.result.outcome
     if outcome:
-        sent = int(outcome.sent.frames.sum()) + outcome.acknowledgements_sent
-        return sent, int(outcome.received.frames.sum()) + outcome.acknowledgements_received
+        sent = int(outcome.sent.frames.sum()) + int(outcome.acknowledgements_sent.sum())
+        return sent, int(outcome.received.frames.sum()) + int(outcome.acknowledgements_received.sum())
     if result.flows:
         return int(result.flows.tx_frames.sum()), int(result.flows.rx_frames.sum())
     sent_bytes, received_bytes = int(result.sent.bytes.sum()), int(result.received.bytes.sum())
@@ -279,7 +300,7 @@ def _surplus(record: RunRecord, frames: int) -> int:
 
 
 def _coverages(record: RunRecord) -> list[Coverage]:
-    """Returns the coverage of the window by each observer and, if paths change, by the controller."""
+    """Returns how much of the window each monitor observed and, if paths change, the controller ran."""
     begin_s, end_s = (record.start_s + time_s for time_s in record.window_s)
     done = record.faults.done if record.faults else ()
     observers = (record.held, record.cpu, record.links)
@@ -299,7 +320,7 @@ def _link_loss_doubt(record: RunRecord) -> str | None:
 
 
 def _spans_of_failure(record: RunRecord) -> dict[str, list[tuple[float, float]]]:
-    """Returns switch -> spans in which it was down or just restarted, on the clock of time.monotonic."""
+    """Returns switch -> (start, end) of the times when it was down or starting, on time.monotonic's clock."""
     spans: dict[str, list[tuple[float, float]]] = {}
     for fault in record.faults.done if record.faults else ():
         verb, _, name = fault.fault.partition(" ")

@@ -55,7 +55,7 @@ class SweptRow:
 
     @property
     def point(self) -> Point:
-        """The point."""
+        """The point that the row describes."""
         options = ((name, value) for name, value in (self.varied or {}).items() if "." not in name)
         return Point(self.routing, self.pattern, self.load, tuple(sorted(options)))
 
@@ -83,7 +83,7 @@ class SweptRow:
 
 
 def _declared(engine: Engine) -> Iterator[tuple[str, Any, Any]]:
-    """Yields a field for each column of an engine's metrics."""
+    """Yields (name, type, default) of a dataclass field for each column of an engine's metrics."""
     for one in metrics(engine, In.POINTS):
         required = one.required and one.kind is bool
         yield one.key, one.kind if required else one.kind | None, described(one.meaning)
@@ -161,7 +161,7 @@ def append_point(
 
 
 def _varied_at(point: Point, keys: Sequence[str]) -> Mapping[str, Value] | None:
-    """Returns the values of varied keys at a point; None if the sweep varies none."""
+    """Returns key of `--vary` -> its value at a point; None if the sweep has no such keys."""
     return values_at(point.routing, point.pattern, dict(point.options), keys) if keys else None
 
 
@@ -194,7 +194,7 @@ def read_rows(folder: Path, kind: type[AnyRow], keys: Sequence[str]) -> dict[Poi
 
 
 def _row(cells: dict[str, str], kind: type[AnyRow], keys: Sequence[str]) -> AnyRow:
-    """Converts the cells of a row; raises ValueError if one is invalid."""
+    """Converts a row, column -> text, to a dataclass of a kind; raises ValueError if a cell is invalid."""
     varied = sorted((key, read_value(key, cells[key], kind.engine.sweep)) for key in keys if "." not in key)
     words = {one.key for one in metrics(kind.engine, In.POINTS) if one.kind is bool}
     values: dict[str, Any] = {name: cells[name] or None for name in (*columns_of((), kind), _ENDED)}
@@ -218,7 +218,7 @@ def point_links(point: Point, seed: int | None = None) -> str:
 
 
 def point_summary(point: Point, seed: int | None = None) -> str:
-    """Returns the name of a point's summary, like `point_links` for its table of link loads."""
+    """Returns the file name of a point's summary in its sweep's folder; arguments as for `point_links`."""
     return f"{_stem(point, seed)}.json"
 
 

@@ -75,7 +75,7 @@ HELD_COLUMNS: Columns = {
     "switch": "name of the switch",
     "frames": "frames that reached the switch's ports in that second",
     "waiting": "mean number of frames that waited at its ports to be processed",
-    "held_frame_times": "mean time that a frame waited so, in transmission times of a frame",
+    "held_frame_times": "mean time that a frame waited at a port, in transmission times of a frame",
     "held_rms_frame_times": "root mean square of that time, in transmission times of a frame",
 }
 # Tables of a failover demonstration. The index of a stream in STREAMS is the flow number of its packets.

@@ -13,24 +13,25 @@ from experiments.validity.unasked import Asked, Plan, listed
 from topology.errors import PolarLabError, UsageError
 from topology.faults import Component
 
-# A flapping link is held down for up to 16 s, and a switch that returns gets its rules within seconds.
+# How long to wait for the plan: the controller keeps a flapping link out of use for up to 16 s, and a switch
+# that returns gets its rules within seconds.
 _AGREED_S = 30.0
-_REPORTED_S = 0.5  # from a change to the controller's report of it
+_REPORTED_S = 0.5  # time from a change of the fabric to the controller's report of it
 _POLL_INTERVAL_S = 0.02
 
 
 def wait_until_planned(
     session: FabricSession, failed: tuple[Component, ...], measuring: Measuring, on_event: OnEvent
 ) -> None:
-    """Returns when the controller's plan avoids exactly the failed and drained components.
+    """Waits until the controller's plan avoids exactly the failed and drained components.
 
-    A controller that does not run cannot plan: then its last plan must not avoid anything else.
+    If the controller does not run, there will be no new plan: its last plan must not avoid other components.
 
     Args:
         session: the session.
         failed: the components that have failed.
         measuring: the measurement that is to start; it can be stopped meanwhile.
-        on_event: called with an event if this takes longer.
+        on_event: called with an event if the plan takes longer than usual.
 
     Raises:
         UsageError: the plan avoids other components, or does not avoid one that has failed.
@@ -43,10 +44,10 @@ def wait_until_planned(
     while True:
         measuring.check()
         running = controller.running
-        with contextlib.suppress(PolarLabError):  # its last report is of a fatal error
+        with contextlib.suppress(PolarLabError):  # raised if the controller's last report is of a fatal error
             controller.catch_up()
         plan = Plan(controller.planned_failure, controller.planned_drain)
-        unusable = Plan(controller.failed_now, controller.planned_drain)  # planned for or not
+        unusable = Plan(controller.failed_now, controller.planned_drain)  # even if not planned for
         beyond = asked.beyond([plan, unusable], controller.ports_down)
         lacking = asked.lacking(plan) if running else []
         now_s = time.monotonic()

@@ -110,11 +110,11 @@ class BackgroundTraffic:
 
     @property
     def running(self) -> bool:
-        """Whether it is running."""
+        """Whether the traffic is running."""
         return self._thread.is_alive()
 
     def status(self) -> TrafficStatus:
-        """Returns its current rates."""
+        """Returns the traffic's current load, loss and latencies."""
         live = self._snapshot or TrafficSnapshot(0.0, 0.0, 0.0, None, None)
         capacity_bps = self._capacity_bps
         return TrafficStatus(
@@ -131,7 +131,7 @@ class BackgroundTraffic:
 
     @property
     def silences(self) -> tuple[Silence, ...]:
-        """Reports of the silences of its host pairs in the last half minute, the oldest first."""
+        """Reports of the last half minute on host pairs that received nothing for a while, oldest first."""
         return self._snapshot.silences if self._snapshot else ()
 
     def stop(self) -> TrafficOutcome:
@@ -173,7 +173,7 @@ class BackgroundTraffic:
             self._started.set()
 
     def _flowed(self) -> TrafficResult:
-        """Returns the measurements once the traffic has ended; partial ones are kept if it failed."""
+        """Runs the traffic until it is stopped, and returns its measurements; keeps them if it fails."""
         try:
             return run_measured_traffic(
                 self._fabric,

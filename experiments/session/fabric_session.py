@@ -52,7 +52,7 @@ class ControllerStatus:
 
 
 MAX_LOADS_S = 3_600
-_REPORTED_S = 0.2  # within which the controller's reports arrive
+_REPORTED_S = 0.2  # time within which the controller's reports arrive
 
 
 class FabricSession:
@@ -64,7 +64,7 @@ class FabricSession:
 
     Attributes:
         fabric: the fabric.
-        turns: the turns of verbs and measurements.
+        turns: decides which verb or measurement may use the fabric at a time.
         busy: lock to hold while using the shells of nodes, so that none is restarted meanwhile.
     """
 
@@ -182,7 +182,7 @@ class FabricSession:
     def interfaces_down(self) -> tuple[str, ...]:
         """Returns the interfaces that a user's command has set down, like `ip link set h1_1-eth0 down`."""
         down = self._interfaces_down()
-        if down:  # perhaps by the controller, whose report may be on its way
+        if down:  # the controller may have set them down, and its report may not have arrived yet
             time.sleep(_REPORTED_S)
             down &= self._interfaces_down()
         return tuple(sorted(down))
@@ -216,7 +216,7 @@ class FabricSession:
         if self.fabric.controller.running:
             return 0.0
         began_s = time.monotonic()
-        if not self.fabric.controller.stopped:  # it ended by itself
+        if not self.fabric.controller.stopped:  # the controller has ended by itself
             self.fabric.controller.stop()
         self.fabric.restart_controller(self._on_event)
         self.fabric.controller.wait_until_in_charge()
@@ -315,7 +315,7 @@ class FabricSession:
         return self._traffic.status() if self._traffic and self._traffic.running else None
 
     def traffic_silences(self) -> tuple[Silence, ...]:
-        """Returns the silences of the background traffic in the last half minute; empty without traffic."""
+        """Returns reports on host pairs that received nothing for a while (`BackgroundTraffic.silences`)."""
         return self._traffic.silences if self._traffic and self._traffic.running else ()
 
     # ---- processes that end by themselves ----
@@ -338,7 +338,7 @@ class FabricSession:
         self._on_event(event)
 
     def _check_power(self, switch: str) -> int:
-        """Returns the router of a switch; raises UsageError if it has no power."""
+        """Returns the router number of a switch; raises UsageError if the switch has no power."""
         router = switch_router(switch, self.fabric.options.topology.routers)
         power = Component(ComponentKind.SWITCH, (router,))
         if power in self._faults.active_failures:
@@ -359,12 +359,17 @@ class FabricSession:
         return tuple(restored)
 
     def named(self, text: str, *, to_fail: bool = False) -> tuple[Component, ...]:
-        """Parses components, including links of hosts; random ones are drawn again for each `fail`."""
+        """Parses names of components, including links of hosts.
+
+        Args:
+            text: the names; random ones, such as `random:3`, are those that the latest `fail` has drawn.
+            to_fail: whether to draw random components anew.
+        """
         draw = self._draws + 1 if to_fail else max(1, self._draws)
         return parse_components(text, self.fabric.options.topology, draw, self.fabric.hosts)
 
     def _ended_switches(self) -> list[Component]:
-        """Returns the switches whose programs have ended, by themselves or not."""
+        """Returns the switches whose programs do not run, killed by a verb or ended by themselves."""
         ended = []
         for switch in self.fabric.network.switches:
             vswitch: VSwitch | None = switch.vswitch

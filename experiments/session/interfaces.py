@@ -42,14 +42,14 @@ def interfaces_down(fabric: LiveFabric, active_failures: Collection[Component]) 
     down = []
     with sockets.namespaces():
         for node, names in places.items():
-            with contextlib.suppress(MachineError):  # its shell has just ended
+            with contextlib.suppress(MachineError):  # raised if the node's shell has just ended
                 sockets.enter(fabric.network[node].pid)
                 down += [name for name in names if _is_down(name)]
     return frozenset(down)
 
 
 def _interfaces(fabric: LiveFabric, active_failures: Collection[Component]) -> Iterator[tuple[str, str]]:
-    """Yields (node, name) of each interface that only a user may have set down."""
+    """Yields (node, interface) for the interfaces that neither a failure nor the controller has set down."""
     topology, by_controller = fabric.options.topology, fabric.controller.ports_down
     ends = [
         end

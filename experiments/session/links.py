@@ -134,7 +134,7 @@ class _Queues:
     """Open readers of all switches' queues; a context manager.
 
     Attributes:
-        places: the ports whose interfaces exist.
+        places: (datapath id, port) of the ports whose interfaces exist.
     """
 
     def __init__(self, fabric: LiveFabric) -> None:
@@ -152,16 +152,16 @@ class _Queues:
             reader.close()
 
     def read(self) -> dict[Place, QueueState]:
-        """Returns the state of every port's queue."""
+        """Returns (datapath id, port) -> state of the port's queue."""
         states: dict[Place, QueueState] = {}
         for number, reader in self._readers.items():
-            with contextlib.suppress(OSError):  # that switch's namespace is gone
+            with contextlib.suppress(OSError):  # raised if the switch's network namespace is gone
                 states |= {(number, port): state for port, state in reader.read().items()}
         return states
 
 
 def _names(fabric: LiveFabric) -> dict[Place, str]:
-    """Returns the link behind every port of every switch."""
+    """Returns port of a switch -> name of the link there, such as `s3-s7` or, to a host, `s3-h3_1`."""
     topology = fabric.options.topology
     links = {(link.source + 1, link.port): link.name for link in directed_links(topology)}
     hosts = {

@@ -31,7 +31,7 @@ from traffic.wire.tags import Tagger, new_key
 
 _PROBES = 16
 _PAUSE_S, _PATIENCE_S = 0.002, 0.5
-_FIRST_RUN = 2000  # the ids of other probes of a fabric are smaller
+_FIRST_RUN = 2000  # id in the frames of the first path's probes; other probes of a fabric have smaller ids
 _runs = itertools.count(_FIRST_RUN)
 
 
@@ -177,7 +177,7 @@ def _arrived(receivers: Receivers, tagger: Tagger) -> Counter[int]:
 
 
 def _host(fabric: LiveFabric, name: str) -> Host:
-    """Returns the host of that name, or the first host of the switch of that name."""
+    """Returns the host with a name or, if that is a switch's name, the switch's first host."""
     for host in fabric.hosts:
         if host.name == name:
             return host

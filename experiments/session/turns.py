@@ -1,4 +1,4 @@
-"""Turns on a fabric: verbs that change it run one at a time, and a measurement has exclusive use of it."""
+"""Access to a fabric in turns: verbs that change it run one by one; a measurement has exclusive use of it."""
 
 from __future__ import annotations
 
@@ -49,12 +49,12 @@ class Measuring:
         length = "" if self.seconds is None else f" of about {self.seconds:.0f} s"
         elapsed_s = time.monotonic() - self._began_s
         return (
-            f"a measurement by {self.by} has the fabric for itself, for {elapsed_s:.0f} s{length}; wait, or "
-            f"stop it by {_STOPS[self.by]}"
+            f"a measurement by {self.by} has had the fabric to itself for {elapsed_s:.0f} s{length}; wait, "
+            f"or stop it by {_STOPS[self.by]}"
         )
 
     def stop(self) -> None:
-        """Makes its next `check` raise KeyboardInterrupt."""
+        """Asks the measurement to stop: its next `check` raises KeyboardInterrupt."""
         self._stopped.set()
 
     def check(self) -> None:
@@ -65,7 +65,7 @@ class Measuring:
 
 
 class Turns:
-    """The turns of all users of one fabric, from any thread.
+    """Grants the verbs and measurements of all users of one fabric access in turns, in any thread.
 
     Attributes:
         measuring: the measurement that has exclusive use of the fabric; None if there is none.
@@ -153,7 +153,7 @@ class Turns:
             measuring.afterwards.close()
 
     def stop(self, by: str | None = None) -> None:
-        """Stops the measurement; it keeps its results so far.
+        """Stops the running measurement, which keeps its results so far.
 
         Args:
             by: who must have started it; None for anybody.
@@ -180,7 +180,11 @@ class Turns:
         return True
 
     def close(self, timeout_s: float = _MEASUREMENT_ENDS_S) -> None:
-        """Refuses everything from now on; stops another thread's measurement and waits for it to end."""
+        """Refuses all verbs, probes and measurements from now on, and stops a measurement in another thread.
+
+        Args:
+            timeout_s: how long to wait for that measurement to end, in s.
+        """
         with self._known:
             self._closed = True
             if measuring := self.measuring:
@@ -189,7 +193,7 @@ class Turns:
 
     @contextlib.contextmanager
     def last_verb(self, timeout_s: float = _LAST_VERB_S) -> Iterator[bool]:
-        """Waits for verbs in other threads; yields whether they have ended in time."""
+        """Ends a session in the block, after other threads' verbs; yields whether these ended in time."""
         taken = self._turn.acquire(timeout=timeout_s)
         try:
             if taken:

@@ -16,7 +16,7 @@ from topology.errors import PolarLabError
 
 _POLL_INTERVAL_S = 0.1
 _CONTROLLER = "the controller"
-_HOST_REMEDY = "everything on that host has ended; the next fabric has it again"
+_HOST_REMEDY = "all programs on that host have ended; only a restart of the fabric brings the host back"
 
 
 @dataclass(frozen=True)
@@ -30,7 +30,7 @@ class Program:
 
     @property
     def ended(self) -> bool:
-        """Whether it has ended."""
+        """Whether the program has ended."""
         poller = select.poll()  # unlike select(), it accepts descriptors above 1023
         poller.register(self.handle, select.POLLIN)
         return bool(poller.poll(0))
@@ -51,7 +51,7 @@ class Watch:
         self._known: set[str] = set()
         self._programs: dict[tuple[str, int], Program] = {}  # by node and process id there
         self._first: dict[int, str] = {}  # descriptor of a host's first process -> its description
-        self._ends = select.epoll()  # of these descriptors: one call for all hosts
+        self._ends = select.epoll()  # polls all these descriptors in one call
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._run, daemon=True)
 
@@ -125,7 +125,7 @@ class Watch:
 
 
 def _remedy(process: str) -> str:
-    """Returns the effect of a process's end and the command that restarts it."""
+    """Returns advice for the user: the command that restarts a process which has ended by itself."""
     if process == _CONTROLLER:
-        return "rules stay, and nothing is planned again until `controller start`"
+        return "switches keep their rules and get no new ones until `controller start`"
     return f"`switch {process.rpartition(' ')[2]} start` starts it again"

@@ -69,21 +69,24 @@ def simulate_messages(
 
 
 def _graphs(traffic: SimulatedApplication, hosts: tuple[int, ...]) -> Iterator[MessageGraph]:
-    """Yields the messages of each size."""
+    """Yields, for each message size, the messages that the application's ranks send in an iteration."""
     for size in traffic.message_bytes:
         programs = traffic.application.programs(size, traffic.slices)
         yield program_messages(programs, hosts, traffic.compute_cycles)
 
 
 def _phase(fabric: PlannedFabric, graph: MessageGraph, iterations: int) -> Phase:
-    """Returns messages with the times of their packets on the fastest paths, the reference for slowdowns."""
+    """Returns a phase of iterations that send the same messages.
+
+    It includes the zero-load time of each message's packets on a fastest path, the reference for slowdowns.
+    """
     routers = fabric.tables.host_routers
     ends = routers[graph.source], routers[graph.destination]
     return Phase(graph, fastest_cycles(fabric.tables, fabric.options.routers, *ends), iterations)
 
 
 def _sizes(traffic: SimulatedApplication | SimulatedTrace) -> list[str]:
-    """Returns a suffix with the message size for the events of each phase."""
+    """Returns, for the events of each phase, the end of the sentence that names its message size."""
     if isinstance(traffic, SimulatedTrace):
         return [""]
     return [f" with {size:,} bytes" for size in traffic.message_bytes]

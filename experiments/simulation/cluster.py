@@ -34,7 +34,7 @@ class WorkerVersionError(MachineError):
 
 
 def _distributed() -> Any:
-    """Returns the module distributed, which takes a second to import."""
+    """Imports and returns dask's module `distributed`, which takes a second."""
     try:
         return importlib.import_module("distributed")
     except ImportError:
@@ -44,14 +44,14 @@ def _distributed() -> Any:
 
 
 class _OpenFabric(NamedTuple):
-    """A fabric with running points: its plan is in this process, its tables are on the workers."""
+    """A fabric whose points are being simulated: its plan, kept here, and its tables, on the workers."""
 
     fabric: PlannedFabric
     shared: Any
 
 
 class Cluster:
-    """Back end on the workers of a cluster; all have this process's version of the code.
+    """Back end that simulates points on a cluster, whose workers have this process's version of the code.
 
     Plans are made in this process; their tables are sent once. If a worker dies, another repeats its point.
     """
@@ -121,10 +121,13 @@ class Cluster:
             self._client.cancel([*futures], force=True)
 
     def _result(self, future: Any) -> Outcome:
-        """Returns the result of a task; raises MachineError if the cluster has none."""
+        """Returns the result of a submitted task; raises MachineError if the cluster could not compute it."""
         try:
             result = future.result()
-        except (MachineError, UsageError) as error:  # from a worker: its text is not trusted
+        except (
+            MachineError,
+            UsageError,
+        ) as error:  # from a worker, whose text may contain control characters
             kind = UsageError if isinstance(error, UsageError) else MachineError
             raise kind(f"a worker of {self._address} reports {str(error)!r}") from None
         except Exception as error:  # from the library, or from any code on the worker
@@ -154,7 +157,7 @@ def _simulated(group: Group) -> SimulatedGroup[Any, Any]:
 
 
 def _silent() -> contextlib.AbstractContextManager[None]:
-    """Suppresses the library's warnings about the size of the tables."""
+    """Suppresses dask's warnings about large task arguments, which the forwarding tables are."""
     return warnings.catch_warnings(action="ignore")
 
 
@@ -172,7 +175,7 @@ def reached_cluster(scheduler: Scheduler, on_event: OnEvent) -> Iterator[Cluster
             dask.distributed is not installed.
     """
     address, distributed = scheduler.address, _distributed()
-    logging.getLogger("distributed").setLevel(logging.CRITICAL)  # its errors are also raised
+    logging.getLogger("distributed").setLevel(logging.CRITICAL)  # no logs of errors, as dask also raises them
     try:
         security = _security(scheduler)
         client = distributed.Client(address, timeout=CONNECT_S, set_as_default=False, security=security)
@@ -192,7 +195,7 @@ def reached_cluster(scheduler: Scheduler, on_event: OnEvent) -> Iterator[Cluster
 
 
 def _security(scheduler: Scheduler) -> Any:
-    """Returns the library's TLS settings: the files of the folder, or those of dask's configuration.
+    """Returns dask's TLS settings: the files in the scheduler's folder, or those of dask's configuration.
 
     Raises:
         UsageError: a file is invalid, or there are none.
@@ -215,7 +218,11 @@ def _security(scheduler: Scheduler) -> Any:
 
 
 def _checked_threads(client: Any, address: str, on_event: OnEvent) -> int:
-    """Returns the total number of threads; raises MachineError without workers or for other code versions."""
+    """Waits for workers and returns their total number of threads.
+
+    Raises:
+        MachineError: there are no workers, or one has a different version of the code.
+    """
     try:
         client.wait_for_workers(1, timeout=_WORKERS_S)
     except TimeoutError:

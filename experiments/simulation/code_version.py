@@ -85,7 +85,7 @@ def module_digest(module: str, package: str) -> str:
 
 
 def _imported(tree: ast.AST) -> Iterator[str]:
-    """Yields the names of modules, and of names in modules, that a tree imports."""
+    """Yields the modules, and the names in modules, that a syntax tree imports."""
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
@@ -104,7 +104,7 @@ def logic_of(source: str) -> str:
 
 
 class _WithoutWords(ast.NodeTransformer):
-    """Removes docstrings and raise statements from a tree."""
+    """Removes docstrings and raise statements from a syntax tree."""
 
     def visit_Expr(self, node: ast.Expr) -> ast.AST:
         """Replaces a statement that is only a string, like a docstring, by `pass`."""

@@ -43,7 +43,7 @@ from traffic.workload.schedule import PatternSchedule
 _NS = 1_000_000_000
 _FLITS = 4  # per packet; a cycle is a quarter of a frame's time
 _MAX_DRAIN = 5000
-_CREDIT_WINDOW = 20_000  # cycles
+_CREDIT_WINDOW = 20_000  # cycles of the window of the simulation on lossless routers
 _FLOWS = 64  # per pair of hosts, if results do not have it
 
 
@@ -97,7 +97,7 @@ def crosscheck(folder: Path, on_event: OnEvent) -> Crosscheck:
 
 
 def _replicated(points: Sequence[Compared]) -> tuple[Replicated, ...] | None:
-    """Returns the points with several seeds; None if there are none."""
+    """Compares the means of points that have several seeds; returns None if no point has."""
     groups: dict[object, list[Compared]] = {}
     for one in points:
         key = one.routing, one.pattern, one.load, tuple(sorted((one.options or {}).items()))
@@ -120,7 +120,15 @@ def _replicated(points: Sequence[Compared]) -> tuple[Replicated, ...] | None:
 
 
 def _judged(group: Sequence[Compared], name: str) -> Judged | None:
-    """Compares a quantity of replications with their simulations; None if too few have it."""
+    """Compares the measured mean of a quantity with the mean in the simulations of the same packets.
+
+    Args:
+        group: the replications of a point.
+        name: field of Compared, such as `accepted`.
+
+    Returns:
+        The comparison; None if fewer than two replications have the quantity.
+    """
     measured = interval_of(getattr(one, name) for one in group)
     simulated = interval_of(getattr(one, f"{name}_simulated") for one in group)
     if measured is None or measured.ci95 is None or simulated is None:
@@ -130,7 +138,7 @@ def _judged(group: Sequence[Compared], name: str) -> Judged | None:
 
 
 def _is_schedule(summary: Summary) -> bool:
-    """Returns whether a result has packets of a pattern without faults, which can be simulated."""
+    """Returns whether the simulator can repeat a result: packets of a pattern, without faults."""
     measured = summary.load is not None and summary.measured_s and summary.queueing_frame_times is not None
     return bool(measured and summary.faults is None and summary.repeat is None)
 
@@ -162,7 +170,7 @@ def _point(
 def _simulated(
     summary: Summary, flows: int, pattern: Pattern, plan: RoutePlan, tables: ForwardingTables
 ) -> SimulationResult:
-    """Simulates the packets of a run on simulated switches."""
+    """Simulates the same packets that a run sent, at the same times, on simulated switches."""
     links = LinkSpec(summary.link_rate_bps, summary.queue_packets, summary.mtu)
     packets_per_s = links.rate_bps / (summary.frame_bytes * 8)
     frame_ns = round(_NS / packets_per_s)
@@ -201,7 +209,10 @@ def _simulated(
 def _accepted_with_credits(
     summary: Summary, pattern: Pattern, plan: RoutePlan, tables: ForwardingTables
 ) -> float:
-    """Returns the accepted load of a run's pattern on lossless routers, as a fraction of the capacity."""
+    """Returns the accepted load of a run's pattern on lossless simulated routers.
+
+    It is a fraction of the injection capacity. The routers decide per packet; the packets are not the run's.
+    """
     fabric = FabricOptions(
         summary.name,
         dict(summary.params),
@@ -222,7 +233,7 @@ def _accepted_with_credits(
 
 
 def _routers(summary: Summary, links: LinkSpec) -> RouterSettings:
-    """Returns settings of routers that behave like a run's switches."""
+    """Returns settings of simulated routers with the queues and token buckets of a run's switches."""
     return RouterSettings(
         flow_control="drop",
         packet_flits=_FLITS,

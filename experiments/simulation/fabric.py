@@ -151,7 +151,10 @@ def credit_flits(routers: RouterSettings) -> int:
 
 
 def check_decision(fabric: FabricOptions, tables: ForwardingTables) -> None:
-    """Raises UsageError if a decision needs hops that the plan, or links that the topology does not have.
+    """Raises UsageError if a fabric's decision rule lacks its input.
+
+    Rules that compare detours with minimal paths need the hops of both; one rule also needs links between
+    groups of routers.
 
     Args:
         fabric: specification of the fabric.

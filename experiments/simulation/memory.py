@@ -18,8 +18,8 @@ _MINIMAL_PAIR_BYTES, _DETOUR_PAIR_BYTES = 750, 2200
 # Bytes per detour of a group under `ugal`, in addition to the minimal paths: measured on nine networks of 722
 # to 1386 routers with all routers as intermediates; most need 36 to 63.
 _UGAL_DETOUR_BYTES = 50
-_MIN_COUNTED = 256  # number of routers from which detours are counted; in smaller fabrics they take little
-# Bytes of a queue without its packets, of a place in a queue, and of a packet in all arrays together.
+_MIN_COUNTED = 256  # routers of the smallest fabric whose detours are counted; else an estimate per pair
+# Bytes of a queue without its packets, of a slot in a queue, and of a packet in all arrays together.
 _QUEUE_BYTES, _PLACE_BYTES, _PACKET_BYTES = 32, 4, 52
 
 
@@ -57,7 +57,10 @@ def plan_memory_bytes(fabric: FabricOptions) -> int:
 
 
 def _ugal_groups(paths: Topology) -> int:
-    """Returns the number of groups of all switches: one per set of ports and distance to the destination."""
+    """Returns the total number of OpenFlow groups of all switches under `ugal`.
+
+    A switch has one group for each combination of minimal output ports and distance to the destination.
+    """
     everyone = np.arange(paths.routers)
     count = 0
     for router in everyone:

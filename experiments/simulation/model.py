@@ -91,6 +91,6 @@ class SaturationInterrupted(KeyboardInterrupt):
     """
 
     def __init__(self, result: Saturation) -> None:
-        """Stores the result so far."""
+        """Stores the saturation found so far, which callers of the interrupted search read."""
         super().__init__()
         self.result = result

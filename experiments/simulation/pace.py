@@ -9,7 +9,7 @@ from experiments.events.progress import SimulationProgress
 
 
 class Pace:
-    """Reporter of a simulation's progress, with its speed since the previous report."""
+    """Callback of a simulation that reports its progress, with its speed since the previous report."""
 
     def __init__(self, on_event: OnEvent, total: int | None = None) -> None:
         """Starts the clock.

@@ -53,7 +53,7 @@ class SimulatedGroup(PointGroup[PlannedFabric, PointT, OutcomeT]):
 
     @abstractmethod
     def condense(self, point: PointT, record: SimulationRecord) -> OutcomeT:
-        """Reduces a simulation to the outcome that is kept.
+        """Reduces the record of a simulation to the outcome that the search or sweep keeps.
 
         Args:
             point: the point.
@@ -79,7 +79,7 @@ class SimulatedGroup(PointGroup[PlannedFabric, PointT, OutcomeT]):
         return self.outcome(fabric, point, task, task.run(fabric))
 
     def outcome(self, fabric: PlannedFabric, point: PointT, task: Task, outcome: Outcome) -> OutcomeT:
-        """Returns the outcome to keep of a point that was simulated here or elsewhere.
+        """Returns what to keep of a point that this process or a worker has simulated.
 
         Args:
             fabric: the fabric with the plan of all points.

@@ -54,7 +54,7 @@ def find_saturation(simulation: Simulation, precision: float, on_event: OnEvent)
 
 
 class _Bisection(SimulatedGroup[float, LoadPoint]):
-    """The loads that are tried, in their order."""
+    """Bisection for the highest stable load; its points are the loads to simulate, in the order of trial."""
 
     def __init__(self, simulation: Simulation, precision: float, on_event: OnEvent) -> None:
         self.fabric = simulation.fabric
@@ -69,7 +69,11 @@ class _Bisection(SimulatedGroup[float, LoadPoint]):
         return {point.load: point.stable for point in self._points}
 
     def wanted(self, ahead: int = 1) -> list[float]:
-        """Returns the load halfway between the highest stable and the lowest saturated load."""
+        """Returns the next loads to try: the one halfway between the highest stable and the lowest saturated.
+
+        Args:
+            ahead: number of loads to return; later ones follow from possible outcomes of earlier ones.
+        """
         return next_loads(self._loads, self._tried, ahead)
 
     @property
@@ -90,7 +94,7 @@ class _Bisection(SimulatedGroup[float, LoadPoint]):
         return self.condense(point, record)
 
     def condense(self, point: float, record: SimulationRecord) -> LoadPoint:
-        """Reduces a simulation to the point that the search keeps."""
+        """Returns the offered and accepted load, the latency and the stability of a simulation."""
         result, (offered, accepted) = record.result, offered_and_accepted(record)
         return LoadPoint(
             load=point,

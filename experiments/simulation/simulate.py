@@ -73,7 +73,10 @@ def run_simulation(simulation: Simulation, folder: Path, on_event: OnEvent) -> S
 def _replicated(
     fabric: PlannedFabric, simulation: Simulation, directory: RunDirectory, on_event: OnEvent
 ) -> SimulationSummary:
-    """Simulates all replications, up to one that is interrupted or deadlocks, and writes each as it ends."""
+    """Simulates the replications one after another, writes each as it ends, and returns the combined summary.
+
+    It stops after a replication that is interrupted or deadlocks.
+    """
     kept: list[KeptReplication] = []
     for number, one in enumerate(replications_of(simulation), start=1):
         if simulation.repeat > 1:

@@ -141,7 +141,7 @@ def estimate_simulated_sweep(chosen: SimulatedSweep, folder: Path, workers: int 
 
 
 def _held(chosen: SimulatedSweep, folder: Path) -> SimulatedSweepManifest | None:
-    """Returns the manifest in a folder; None if the folder is empty.
+    """Returns the manifest of the sweep that a folder already has; None if the folder is empty.
 
     Raises:
         ParameterError: it has anything except points of the same sweep.
@@ -154,7 +154,7 @@ def _held(chosen: SimulatedSweep, folder: Path) -> SimulatedSweepManifest | None
 
 
 class _Swept:
-    """The table of a sweep, and the number of points with rows."""
+    """Writer of a sweep's table of points; counts the rows and reports progress."""
 
     def __init__(
         self, chosen: SimulatedSweep, directory: RunDirectory, missing: int, on_event: OnEvent
@@ -164,7 +164,7 @@ class _Swept:
         self._done, self._missing = 0, missing
 
     def add(self, point: Point, summary: SimulationSummary, seconds_left: float | None = None) -> None:
-        """Adds the row of a complete point."""
+        """Appends the row of a complete point to the table, and reports it."""
         self._done += 1
         append_point(self.directory, point, summary, self._keys)
         if summary.deadlock:
@@ -173,7 +173,7 @@ class _Swept:
 
 
 class _Replication(NamedTuple):
-    """A simulation of the point with this number, with a seed."""
+    """One replication of a point: index of the point in its group, and seed."""
 
     number: int
     seed: int
@@ -183,7 +183,7 @@ class _PointsOfPlan(
     ListedGroup[PlannedFabric, _Replication, tuple[SimulationSummary, SimulationResult]],
     SimulatedGroup[_Replication, tuple[SimulationSummary, SimulationResult]],
 ):
-    """The points of a sweep whose routings share a plan.
+    """The points of a sweep that share one plan of a routing.
 
     Each replication is stored as it ends, so that a resumed sweep does not repeat it.
     """
@@ -199,7 +199,7 @@ class _PointsOfPlan(
         self._kept = [_kept(self._folder(number), one) for number, (_, one) in enumerate(points)]
         super().__init__(key for key in self._parts if key.seed not in self._kept[key.number])
         for number, (_, one) in enumerate(points):
-            if len(self._kept[number]) == one.repeat:  # its process was killed before it wrote the row
+            if len(self._kept[number]) == one.repeat:  # an earlier process was killed before it wrote the row
                 self._complete(number)
 
     def _folder(self, number: int) -> Path:
@@ -247,7 +247,12 @@ class _PointsOfPlan(
             self._complete(number, seconds_left)
 
     def _complete(self, number: int, seconds_left: float | None = None) -> None:
-        """Writes the means of a point's replications and its row."""
+        """Writes the means over a point's replications and the point's row.
+
+        Args:
+            number: index of the point in this group.
+            seconds_left: estimated time until the sweep ends, in s; None if it is not known.
+        """
         point, one = self._points[number]
         directory = RunDirectory(self._folder(number), resume=True)
         write_origin(directory, one.fabric, one.traffic)
@@ -284,7 +289,7 @@ def _check_points(groups: Sequence[Points]) -> None:
 
 
 def _fabrics(group: Points) -> list[FabricOptions]:
-    """Returns the distinct fabrics of points."""
+    """Returns the distinct fabrics of a group of points, in the order of their first points."""
     fabrics: list[FabricOptions] = []
     for _, one in group:
         if one.fabric not in fabrics:
@@ -293,7 +298,10 @@ def _fabrics(group: Points) -> list[FabricOptions]:
 
 
 def _warn(fabric: PlannedFabric, group: Points, on_event: OnEvent) -> None:
-    """Reports settings of all fabrics but the first that have no effect or are too small."""
+    """Reports settings without effect and too small buffers or channels, except of the first point's fabric.
+
+    Planning has already reported those of the first fabric.
+    """
     for other in _fabrics(group)[1:]:
         check_fabric(other, fabric.plan, fabric.tables, on_event)
     broken = [(point, one) for point, one in group if one.packets.faults]
@@ -302,7 +310,7 @@ def _warn(fabric: PlannedFabric, group: Points, on_event: OnEvent) -> None:
 
 
 def _kept(folder: Path, one: Simulation) -> dict[int, KeptReplication]:
-    """Returns the replications in a point's folder, by seed."""
+    """Returns seed -> replication for the complete replications in a point's folder; empty for one seed."""
     if one.repeat == 1:
         return {}
     seeds = [part.traffic.seed for part in replications_of(one)]
@@ -313,7 +321,7 @@ def _kept(folder: Path, one: Simulation) -> dict[int, KeptReplication]:
 def _write_origin(
     chosen: SimulatedSweep, directory: RunDirectory, held: SimulatedSweepManifest | None
 ) -> None:
-    """Writes the inputs of the points; the schedule of faults only if all have the same."""
+    """Writes the manifest, a networkx graph and, if all points have the same, the schedule of faults."""
     manifest = joined(simulated_manifest(chosen), held, directory)
     directory.write_record(MANIFEST, manifest)
     write_graph(directory, chosen.fabric.topology)

@@ -23,12 +23,12 @@ if TYPE_CHECKING:
 
 
 def _silent(_happened: FaultOutcome | PlanOutcome) -> None:
-    """Ignores an outcome."""
+    """Ignores the outcome of a fault or of a plan: the default of `Task.run`'s `tell`."""
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """Outcome of a task: the counts of all packets, and the course of the faults; None without faults."""
+    """Outcome of a task: counts of all packets, and when each fault and each new plan took effect, if any."""
 
     result: SimulationResult
     faults: FaultCourse | None

@@ -59,7 +59,7 @@ class CollectiveOptions:
     faults: tuple[Fault, ...] = ()
 
     def settings(self) -> TrafficSettings:
-        """Returns the settings as kept in results."""
+        """Returns the collective's settings in the form that results record."""
         return TrafficSettings(**{**vars(self), "faults": tuple(fault.line for fault in self.faults)})
 
 
@@ -119,7 +119,7 @@ def _parse_bytes(text: str) -> int:
 
 
 def _memory_bytes(name: str, algorithm: str, ranks: int, message_bytes: int) -> int:
-    """Returns the memory of an iteration: vectors, their expected results, and a copy of all sent data."""
+    """Returns the memory of an iteration in bytes: vectors, expected results, and a copy of all sent data."""
     collective = COLLECTIVES[name]
     elements = collective.vector_elements(message_bytes)
     programs = programs_of(collective.algorithms[algorithm], ranks, ranks, elements)

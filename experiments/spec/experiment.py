@@ -54,7 +54,7 @@ _FAILOVER_FABRIC: Mapping[str, Given] = {TOPOLOGY: "polarfly", "q": 5}
 
 @dataclass
 class Experiment:
-    """An experiment, or the request of another command: a kind and values of options.
+    """An experiment, or what the user requests of another command: a kind and values of options.
 
     Attributes:
         kind: `run`, `sweep`, `failover` or `simulate`, or the name of another command with a topology.
@@ -63,7 +63,7 @@ class Experiment:
         source: the experiment's file, for errors; None if there is none.
         graph: networkx graph that replaces the file of `from`; results include it as a file. None for any
             other topology.
-        settled: option -> value that replaces the option's default.
+        settled: option -> value that replaces the option's default, such as the link rate of earlier points.
 
     Raises:
         UsageError: the kind does not have an option, a value is outside its domain, or options conflict.
@@ -87,7 +87,7 @@ class Experiment:
             self._check()
 
     def _check(self) -> None:
-        """Checks the values and brings them into canonical form."""
+        """Brings the values into canonical form; raises UsageError if one is invalid or two conflict."""
         given = by_option(self.values)
         if self.kind == FAILOVER and given.get(TOPOLOGY, "polarfly") == "polarfly":
             given = {**_FAILOVER_FABRIC, **given}
@@ -359,7 +359,7 @@ def by_option(values: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _applicable(kind: str, values: Mapping[str, Given]) -> Callable[[Option], bool]:
-    """Returns a predicate: whether an option applies, given the kind and all values."""
+    """Returns a function that says whether an option applies to an experiment with this kind and values."""
     declared, traffic = declared_kind(kind, values), traffic_kind(kind, values)
 
     def applies(option: Option) -> bool:
@@ -398,7 +398,10 @@ def traffic_kind(kind: str, values: Mapping[str, Given]) -> str:
 
 
 def _unknown(name: str, kind: str, family: str, declared: Mapping[str, Option]) -> str:
-    """Returns the error that an experiment has no such option, as a Python argument."""
+    """Returns the text of the error that a kind of experiment has no option of this name, with a remedy.
+
+    It spells the option as a Python argument, except if that is for another engine or family.
+    """
     given, taker = keyword(name), "Fabric" if kind == UP else kind
     engines = {engine: declared_kind(kind, {ENGINE: engine}) for engine in ENGINES}
     for engine, other in engines.items():
@@ -408,7 +411,7 @@ def _unknown(name: str, kind: str, family: str, declared: Mapping[str, Option]) 
     elsewhere = sorted(kind for kind in KINDS if name in {option.name for option in options_of(kind)})
     if elsewhere:
         return f"{given} is not an argument of {taker}, but of {', '.join(elsewhere)}"
-    own = [f"--{option.name}" for option in family_options(family)]  # reached by --again, too
+    own = [f"--{option.name}" for option in family_options(family)]  # command lines get here with --again
     if any(option.name == name for other in FAMILIES.loaded() for option in family_options(other)):
         return f"parameters of {family} must be {', '.join(own)}, got --{name}"
     return f"{taker} has no argument {given!r}{hint(given, map(keyword, declared))}"

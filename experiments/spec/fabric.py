@@ -28,7 +28,7 @@ CHANNEL_POLICIES: Sequence[str] = get_args(ChannelPolicy)
 ARBITRATIONS: Sequence[str] = get_args(Arbitration)
 CREDIT, BY_HOP, BY_CLASS = "credit", "hop", "class"
 _UNCALIBRATED_BPS = 300_000  # link rate of a fabric until its rate has been calibrated
-_UNUSED_LINKS = LinkSpec(_UNCALIBRATED_BPS, 1)  # simulated fabrics ignore it
+_UNUSED_LINKS = LinkSpec(_UNCALIBRATED_BPS, 1)  # links of simulated fabrics, which ignore them
 # Fields of RouterSettings whose options have other names.
 _ROUTER_OPTIONS = {"channels": "virtual-channels", "queue_packets": "queue", "burst_packets": "burst"}
 
@@ -55,7 +55,8 @@ class FabricOptions:
         routers: settings of simulated routers and links.
         decision: decision rule per packet, a result of `decision_name`; None for the routing's own rule.
         local_repair: whether switches have fast-reroute rules around failed links.
-        ordered_repair: whether these rules keep to an order of channels, so that failures create no cycle.
+        ordered_repair: whether these rules follow an order of channels, so that failures cause no cyclic
+            dependency between channels.
         experiment: experiment of the fabric as kept in manifests; None if there is none.
 
     Raises:
@@ -158,7 +159,7 @@ def fabric_options(experiment: Experiment, values: Mapping[str, Any]) -> FabricO
 
 
 def _of_switches(experiment: Experiment, values: Mapping[str, Any]) -> dict[str, Any]:
-    """Returns the links of switches and the origin of their rate."""
+    """Returns the fields of FabricOptions about the links of switches: settings, and origin of their rate."""
     rate, origin = values["link-rate"], GIVEN_RATE  # also the origin of a rate that the sweep varies
     if rate == AUTO_RATE:
         origin = AUTO_RATE

@@ -7,10 +7,11 @@ from dataclasses import dataclass, replace
 from experiments.spec.settings import TrafficSettings
 from topology.faults import CONTROLLER, Component, ComponentKind, Fault
 
-# Times of a series of link failures; switches repair them within milliseconds, the controller within 0.2 s.
+# Times of failure, restoration and end, in s, in a series of link failures: switches repair them within
+# milliseconds, the controller within 0.2 s.
 _LINK_FAIL_S, _LINK_RESTORE_S, _LINK_END_S = 1.0, 3.0, 5.0
-# A new controller takes over before anything is restored. It first waits for a hung switch, as neighbours
-# still report its links up, and then plans without it.
+# Time in s that a new controller needs to take over, before anything is restored; more if a switch hangs, for
+# which it waits first, as neighbours still report its links up; and time from the restoration to the end.
 _TAKEN_OVER_S, _HUNG_S, _AFTER_S = 8.0, 4.0, 4.0
 
 
@@ -34,13 +35,17 @@ class FailoverOptions:
     seed: int = 1
 
     def settings(self) -> TrafficSettings:
-        """Returns the settings as kept in results."""
+        """Returns the demonstration's settings in the form that results record."""
         return TrafficSettings(
             **{**vars(self), "elements": tuple(component.name for component in self.elements)}
         )
 
     def schedule(self, elements: tuple[Component, ...]) -> tuple[Fault, ...]:
-        """Returns the faults in order of time."""
+        """Returns the failures and restorations of links, switches and the controller, in order of time.
+
+        Args:
+            elements: the links and switches that fail.
+        """
         faults = [Fault(self.fail_s, component) for component in elements]
         faults += [Fault(self.restore_s, component, restores=True) for component in elements]
         if self.kill_controller:
@@ -65,7 +70,7 @@ class FailoverSeriesOptions:
     repetitions: tuple[FailoverOptions, ...]
 
     def settings(self) -> TrafficSettings:
-        """Returns the settings as kept in results, with the seed of the first failover."""
+        """Returns the series' settings in the form that results record, with the first failover's seed."""
         return replace(
             self.repetitions[0].settings(), elements=None, fail=self.fail, repeat=len(self.repetitions)
         )

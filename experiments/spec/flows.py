@@ -66,7 +66,7 @@ class FlowOptions:
         return self.warmup_s + self.duration_s + self.drain_s
 
     def settings(self) -> TrafficSettings:
-        """Returns the settings as kept in results."""
+        """Returns the settings of the flows in the form that results record."""
         return TrafficSettings(**{**vars(self), "faults": tuple(fault.line for fault in self.faults)})
 
 

@@ -69,7 +69,7 @@ class Option(Parameter):
 
     @property
     def domain(self) -> str:
-        """Its domain in words, including `words`."""
+        """The option's domain in words, including the words that stand for a measured value."""
         return " or ".join([super().domain, *self.words])
 
     @property
@@ -90,21 +90,21 @@ class Option(Parameter):
         return tuple(path for text in texts if isinstance(text, str) for path in self.paths(text))
 
     def names(self) -> list[str]:
-        """Returns the suggestions for completion."""
+        """Returns the names that completion suggests as values."""
         return [*self._names()]
 
     def _names(self) -> Iterator[str]:
-        """Yields the suggestions for completion; the last ones of a registry require a plug-in search."""
+        """Yields names for completion, lazily: those of plug-ins, which take a search, come last."""
         for listed in filter(None, (self.known, self.choices)):
             yield from listed()
         yield from self.words
 
     def default_for(self, command: str) -> Value | None:
-        """Returns its default in a command; None if it has none or it depends on other options."""
+        """Returns the option's default in a command; None if it has none or it depends on other options."""
         return self.default_in.get(command, self.default)
 
     def help_in(self, command: str) -> str:
-        """Returns its help text in a command: meaning, unit, names and default."""
+        """Returns the option's help text in a command: meaning, unit, names and default."""
         names, default = [*islice(self._names(), _MAX_NAMES + 1)], self.default_for(command)
         unsaid = 0 < len(names) <= _MAX_NAMES and names[0] not in self.help
         listed = f": {', '.join(names)}" if unsaid and not self.words else ""

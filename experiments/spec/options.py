@@ -41,7 +41,7 @@ SIMULATED = (SIMULATE, SATURATION, SIMULATED_SWEEP)
 _GRAPH = _FABRIC | {*SIMULATED, "topology", "verify", "predict", "rules", "explain"}
 _SWEEPS = (SWEEP, SIMULATED_SWEEP)  # have lists of routings, patterns and loads
 # Commands without a topology, all commands, and commands with JSON output, with a live page, and with options
-# for the look of figures.
+# for the style of figures.
 _LISTS, _RESULTS = ("families", "patterns", "routings"), ("plot", "report", "compare", "crosscheck")
 _EVERY = (*_GRAPH, *_LISTS, *_RESULTS, "watch", "paper", "schema", "cite", "doctor", "clean")
 _WITH_JSON = frozenset(_EVERY) - {UP, "watch", "schema", "cite"}
@@ -57,7 +57,13 @@ TOPOLOGY = "topology"
 
 
 class TrafficKind(NamedTuple):
-    """A kind of traffic: its title, the options that select it, and a remedy for options of other kinds."""
+    """A kind of traffic, as errors describe it.
+
+    Attributes:
+        title: its name.
+        asked: the options that select it.
+        remedy: advice if an option of another kind is given with it.
+    """
 
     title: str
     asked: str
@@ -143,19 +149,26 @@ def _switch(name: str, text: str, default: bool, **more: Any) -> Option:
 
 
 def _own(name: str, commands: Collection[str], text: str, **more: Any) -> Option:
-    """Returns an option that belongs to commands only; experiments do not store it."""
+    """Returns the declaration of an option of commands that experiments do not store, such as `--json`."""
     if more.get("type") is bool:
         more["default"] = False
     return Option(**{"name": name, "type": str, "help": text, "commands": commands, "common": True, **more})
 
 
 def _place(name: str, commands: Collection[str], text: str, **more: Any) -> Option:
-    """Returns a positional argument that belongs to commands only; experiments do not store it."""
+    """Returns the declaration of a positional argument of commands that experiments do not store."""
     return _own(name, commands, text, positional=True, required=True, **more)
 
 
 def _table(table: str, commands: Collection[str], kinds: Collection[str], *declared: Option) -> Options:
-    """Returns the options of a table; `commands` and `kinds` are defaults for options that declare none."""
+    """Assigns options to a table of experiment files, and returns them.
+
+    Args:
+        table: name of the table.
+        commands: commands of the options that declare none themselves.
+        kinds: kinds of traffic of the options that declare none themselves.
+        declared: the options.
+    """
     return tuple(
         replace(option, table=table, commands=option.commands or commands, kinds=option.kinds or kinds)
         for option in declared
@@ -163,7 +176,7 @@ def _table(table: str, commands: Collection[str], kinds: Collection[str], *decla
 
 
 def _of_routers(*declared: Option) -> Options:
-    """Returns options whose settings are kept under `routers` in results."""
+    """Returns the options with `setting` set to their key in the object `routers` of results."""
     return tuple(replace(one, setting=one.setting or f"routers.{one.key}") for one in declared)
 
 

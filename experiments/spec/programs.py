@@ -84,7 +84,7 @@ class ProgramTraffic:
     pattern: str = OWN_PROGRAMS
 
     def settings(self) -> TrafficSettings:
-        """Returns the settings as kept in results."""
+        """Returns the traffic's settings in the form that results record."""
         return TrafficSettings(
             pattern=self.pattern, seed=self.seed, faults=tuple(fault.line for fault in self.faults)
         )

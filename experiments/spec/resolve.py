@@ -53,7 +53,7 @@ from topology.faults import CONTROLLER, parse_components
 from topology.networkx_graphs import NetworkxTopology
 from traffic.workload.flows.flow_list import read_flows
 
-Values = Mapping[str, Any]  # option -> value
+Values = Mapping[str, Any]  # option -> value, complete with all defaults
 RunTraffic = TrafficOptions | CollectiveOptions | FlowOptions | ProgramTraffic
 
 
@@ -77,7 +77,7 @@ class Run:
 
     @property
     def seconds(self) -> float | None:
-        """The approximate duration of its traffic in s; None if it is not known in advance."""
+        """The approximate duration of the run's traffic in s; None if it is not known in advance."""
         if not isinstance(self.traffic, TrafficOptions | FlowOptions):
             return None
         return self.repeat * (self.traffic.warmup_s + self.traffic.duration_s)
@@ -251,7 +251,7 @@ def _flows(values: Values, fabric: FabricOptions) -> FlowOptions:
 
 
 def _sweep(experiment: Experiment, values: Values) -> Sweep:
-    """Returns a sweep with the checked specifications of all its points."""
+    """Returns the sweep of an experiment, with the checked fabric and traffic of each of its points."""
     sweep = sweep_options(values, SWEEP)
     points = []
     for point in sweep.points():

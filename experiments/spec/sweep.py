@@ -52,7 +52,7 @@ class Point:
 
     @property
     def order(self) -> tuple[object, ...]:
-        """The sort key of points: routing, pattern, options, load; numbers in names compare as numbers."""
+        """The sort key of the point: routing, pattern, options, load; numbers in names compare as numbers."""
         options = tuple((number(*option) or 0.0, value_text(option[1])) for option in self.options)
         return (_natural(self.routing), _natural(self.pattern), options, self.load)
 
@@ -136,7 +136,13 @@ class SweepOptions:
 def _with_parameters(
     names: Sequence[str], vary: Sequence[Variation], canonical: Callable[[str], str]
 ) -> tuple[str, ...]:
-    """Returns names with each combination of their varied parameters."""
+    """Returns the names with each combination of their varied parameters, in canonical form.
+
+    Args:
+        names: names of routings or of patterns, with their parameters.
+        vary: swept values; those that belong to none of the names are ignored.
+        canonical: name -> its canonical form.
+    """
     found: list[str] = []
     for text in names:
         name = text.partition(":")[0]

@@ -22,7 +22,7 @@ from traffic.workload.collectives.registry import COLLECTIVES
 from traffic.workload.motifs import MOTIFS
 from traffic.workload.patterns import PATTERNS, make_pattern, pattern_name
 
-# Measured limit of one core; Open vSwitch forwards far fewer.
+# Packets per second that one core was measured to send; Open vSwitch forwards far fewer.
 MAX_PACKETS_PER_S = 200_000
 
 
@@ -56,7 +56,7 @@ class TrafficOptions:
     faults_asked: str | None = None
 
     def settings(self) -> TrafficSettings:
-        """Returns the settings as kept in results."""
+        """Returns the traffic's settings in the form that results record."""
         return TrafficSettings(**{**vars(self), "faults": tuple(fault.line for fault in self.faults)})
 
 
@@ -86,7 +86,7 @@ def check_traffic(traffic: TrafficOptions, fabric: FabricOptions) -> None:
 
 
 def _check_packet_rate(traffic: TrafficOptions, fabric: FabricOptions) -> None:
-    """Raises ParameterError if one process cannot send that many packets per second."""
+    """Raises ParameterError if the traffic has more packets per second than one process can send."""
     if fabric.calibrate:  # the rate is still unknown
         return
     endpoints = fabric.topology.endpoints(fabric.hosts)

@@ -55,7 +55,7 @@ def _fabric_and_traffic(kind: str) -> list[Option]:
 
 
 def known_keys(kind: str = SWEEP) -> list[str]:
-    """Returns all keys, including parameters of routings and patterns.
+    """Returns all keys of --vary, including parameters of routings and patterns.
 
     Args:
         kind: SWEEP or SIMULATED_SWEEP.
@@ -64,7 +64,7 @@ def known_keys(kind: str = SWEEP) -> list[str]:
 
 
 def known_simulated_keys() -> list[str]:
-    """Returns all keys of a sweep of simulations."""
+    """Returns all keys of --vary for a sweep of simulations."""
     return known_keys(SIMULATED_SWEEP)
 
 
@@ -92,7 +92,13 @@ def declaration(key: str, kind: str = SWEEP) -> Parameter:
 
 
 def _owned(key: str, owner: str, name: str) -> Parameter:
-    """Returns the declaration of a parameter of a routing or pattern."""
+    """Returns the declaration of a parameter of a routing or pattern; raises UsageError if it is unknown.
+
+    Args:
+        key: the whole key, `OWNER.PARAMETER`, for errors.
+        owner: name of the routing or pattern.
+        name: name of the parameter.
+    """
     routings, patterns = _registries()
     if owner not in routings and owner not in patterns:
         raise UsageError(
@@ -108,7 +114,7 @@ def _owned(key: str, owner: str, name: str) -> Parameter:
 
 
 def _registries() -> tuple[Registry[Routing], Registry[PatternDefinition]]:
-    """Returns routings and patterns; imported late, as that takes longer than parsing all options."""
+    """Returns the registries of routings and of patterns, whose import takes longer than parsing options."""
     from routing.registry import ROUTINGS
     from traffic.workload.patterns import PATTERNS
 
@@ -176,7 +182,7 @@ def given_values(texts: Iterable[str]) -> dict[str, str]:
 
 
 def _spelled_key(key: str) -> str:
-    """Returns OWNER.PARAMETER in the spelling of their declarations; other and unknown keys as they are."""
+    """Returns a key `OWNER.PARAMETER` as its declarations spell it; other and unknown keys unchanged."""
     owner, dot, name = key.rpartition(".")
     if not dot:
         return key
@@ -261,7 +267,7 @@ def listed_values(key: str, text: str) -> tuple[Value, ...]:
     Raises:
         UsageError: a value is outside its domain, or there are none or too many.
     """
-    parameter = replace(declaration(key), name=SHORT_FORMS[key])  # errors name the list
+    parameter = replace(declaration(key), name=SHORT_FORMS[key])  # errors then say `loads`, not `load`
     return _ordered(parameter, dict.fromkeys(_read(parameter, text)))
 
 
@@ -282,7 +288,13 @@ def _named(key: str) -> Iterator[None]:
 
 
 def _values(key: str, text: str, kind: str) -> tuple[Value, ...]:
-    """Returns the checked values of a key; numbers ascend."""
+    """Returns the checked values of a key in --vary; numbers ascend.
+
+    Args:
+        key: name of an option, or `OWNER.PARAMETER`.
+        text: comma-separated values, or FIRST:LAST:STEP.
+        kind: SWEEP or SIMULATED_SWEEP.
+    """
     parameter = declaration(key, kind)
     with _named(key):
         values = _read(parameter, text)
@@ -295,7 +307,7 @@ def _values(key: str, text: str, kind: str) -> tuple[Value, ...]:
 
 
 def _ordered(parameter: Parameter, values: Collection[Value]) -> tuple[Value, ...]:
-    """Returns values with ascending numbers first, words last."""
+    """Sorts values: ascending numbers, then words; values of text options keep their order."""
     if parameter.type in (str, bool):
         return tuple(values)
     numbers = [value for value in values if not isinstance(value, str)]
@@ -356,7 +368,12 @@ def values_at(
 
 
 def _given(text: str, owner: str) -> Mapping[str, Value]:
-    """Returns key -> value of the parameters in a name; empty for unknown ones of other versions."""
+    """Returns key -> value of the parameters given in a name; empty if this version does not know them.
+
+    Args:
+        text: name of a routing or pattern, with its parameters.
+        owner: the name without parameters.
+    """
     try:
         return split_parameters(text, parameters_of(owner))[1]
     except UsageError:

@@ -12,10 +12,11 @@ if TYPE_CHECKING:
     from experiments.spec.experiment import Experiment
     from experiments.spec.option import Given
 
-# A span over which throughput is compared lasts at least this long, and long enough to drain a full queue
-# this many times.
+# To detect a steady state, the throughput of successive spans of time is compared. A span lasts at least
+# _MIN_SPAN_S, and long enough to drain a full queue _QUEUES times.
 _MIN_SPAN_S, _QUEUES = 2.0, 3
-# An adaptive group rests for up to two drain times after a change, and detours need several changes.
+# The same number for adaptive routings: a group rests for up to two drain times after a change, and detours
+# need several changes.
 _QUEUES_ADAPTING = 8
 # Detecting a steady state takes at least two spans; after this many, the warm-up ends in any case.
 _MAX_SPANS = 20

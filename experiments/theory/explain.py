@@ -143,7 +143,10 @@ def paths_between(
 def _both(
     space: StateSpace, source: int, destination: int, failure: Failure
 ) -> tuple[list[PacketPath], list[PacketPath]]:
-    """Returns the paths that packets take, and those that the controller may choose."""
+    """Returns the paths that packets take, and those that the controller may choose instead.
+
+    Both are from the first host of the router `source` to that of `destination`.
+    """
     first_hosts = {host.router: host for host in reversed(space.hosts)}
     paths = packet_paths(space, first_hosts[source], first_hosts[destination], failure)
     return [path for path in paths if path.share > 0], [path for path in paths if not path.share]

@@ -123,7 +123,12 @@ def predict(
 
 
 def _arriving_shares(paths: TrafficSplit, pass_on: Loads) -> Loads:
-    """Returns the fraction of packets that arrives, per pair of routers: float64, routers x routers."""
+    """Returns the fraction of packets that arrives, per pair of routers: float64, routers x routers.
+
+    Args:
+        paths: links that the plan's packets take, with the shares of packets.
+        pass_on: fraction of the offered traffic that each directed link passes on: float64, directed links.
+    """
     weights = paths.shares * pass_on[paths.links]
     arriving = paths.delivered
     while True:
@@ -146,7 +151,13 @@ def _injected(paths: TrafficSplit, rates: Loads) -> Loads:
 
 
 def _propagate(paths: TrafficSplit, injected: Loads, pass_on: Loads) -> Loads:
-    """Returns the flow into every state: float64, states."""
+    """Returns the traffic that enters each state of TrafficSplit, a stage of packets' paths: float64, states.
+
+    Args:
+        paths: links that the plan's packets take, with the shares of packets.
+        injected: traffic that hosts inject into each state: float64, states.
+        pass_on: fraction of the offered traffic that each directed link passes on: float64, directed links.
+    """
     # Each round adds a hop: paths are short, so that a few rounds suffice.
     weights = paths.shares * pass_on[paths.links]
     flow = injected

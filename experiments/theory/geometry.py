@@ -33,7 +33,7 @@ def lines_between(topology: Topology, source: int, destination: int) -> list[str
 
 
 def _cross_product(topology: Topology, source: int, destination: int) -> list[str]:
-    """Returns lines about two points of ER_q and their cross product (PolarFly, section IV-D)."""
+    """Returns sentences on two routers' points of ER_q and their cross product (PolarFly, section IV-D)."""
     assert isinstance(topology, PolarFly)
     q = topology.q
     s, d = topology.vectors(source), topology.vectors(destination)
@@ -59,7 +59,7 @@ def _cross_product(topology: Topology, source: int, destination: int) -> list[st
 
 
 def _supernodes(topology: Topology, source: int, destination: int) -> list[str]:
-    """Returns lines about two supernodes, and the one at their cross product (PolarStar, section 9.2)."""
+    """Returns sentences on two routers' supernodes and their cross product's (PolarStar, section 9.2)."""
     assert isinstance(topology, PolarStar)
     structure, m = topology.structure, topology.order
     (u, x), (v, y) = divmod(source, m), divmod(destination, m)

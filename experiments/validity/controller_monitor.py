@@ -13,7 +13,7 @@ from experiments.live_fabric import LiveFabric
 from experiments.validity.coverage import Coverage
 from experiments.validity.samples import ControllerSamples
 
-# Shorter stops are noticed too, as the kernel reports each one (`_stops_of`).
+# Seconds between two checks. Shorter stops are noticed too, as the kernel reports each one (`_stops_of`).
 _EVERY_S = 0.05
 _NOT_RUNNING = b"TtZX"  # states of a process in /proc/PID/stat
 # Shared by all monitors, as the kernel reports each stop once, and a session and a run may monitor the same
@@ -28,14 +28,14 @@ class ControllerMonitor:
     Waiting for a processor does not count as a stop, nor does an end that PolarLab itself requested.
 
     Attributes:
-        samples: what was seen.
+        samples: the times in which the controller was stopped.
     """
 
     def __init__(self, fabric: LiveFabric) -> None:
         """Prepares to observe the controller of a fabric."""
         self._controller = fabric.controller
         self.samples = ControllerSamples()
-        self._seen: dict[int, int] = {}  # process id -> its stops up to the last look
+        self._seen: dict[int, int] = {}  # process id -> stops that the kernel had reported at the last check
         self._begin_s = self._end_s = 0.0
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._run, daemon=True)
@@ -69,7 +69,7 @@ class ControllerMonitor:
             looked_s = now_s
 
     def _stopped(self) -> bool:
-        """Returns whether the controller is or was stopped since the last check, other than by PolarLab."""
+        """Returns whether the controller is stopped or was since the last check, other than by PolarLab."""
         asked, pid = self._controller.stopped, self._controller.pid
         seen, self._seen[pid] = self._seen.get(pid, 0), _stops_of(pid)
         stopped = self._seen[pid] != seen or _stopped_now(pid)
@@ -78,8 +78,8 @@ class ControllerMonitor:
 
 
 def _stops_of(pid: int) -> int:
-    """Returns the number of stops and continuations of a child process that the kernel has reported."""
-    with _counting, contextlib.suppress(ChildProcessError):  # it has ended
+    """Returns how often a child process was stopped or continued, by the kernel's reports up to now."""
+    with _counting, contextlib.suppress(ChildProcessError):  # raised if the process has ended
         while os.waitid(os.P_PID, pid, os.WSTOPPED | os.WCONTINUED | os.WNOHANG):
             _stops[pid] += 1
     return _stops[pid]
@@ -89,6 +89,6 @@ def _stopped_now(pid: int) -> bool:
     """Returns whether a process is stopped, or has ended."""
     try:
         content = Path(f"/proc/{pid}/stat").read_bytes()
-    except OSError:  # it has ended
+    except OSError:  # the process has ended
         return True
     return content.rpartition(b")")[2].strip()[:1] in _NOT_RUNNING

@@ -8,15 +8,19 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-# Frames that do not matter: a share of the measured ones, and a few per host, such as late frames of a check.
-MAX_SHARE, MAX_PER_HOST = 0.01, 2
+# What does not matter: a share of a host's measured bytes, and a few frames, such as late ones of a check.
+# Each host has its own limit: it cannot use what others leave, or hide frames behind those that others lose.
+MAX_SHARE, MAX_FRAMES = 0.01, 2
+# TCP retransmits a little after a flow's counters were read: up to 6 frames of a host at twice the capacity.
+MAX_FRAMES_OF_FLOWS = 16
 
 
-class HostFrames(NamedTuple):
-    """Frames on the links between switches and hosts from before the first measured packet until the end.
+class HostBytes(NamedTuple):
+    """Bytes on the links between switches and hosts from before the first measured packet until the end.
 
     Attributes:
-        sent, received: int64, hosts: frames that each host sent to its switch and received from it.
+        sent, received: int64, hosts: bytes of the frames (without FCS) that each host sent to its switch and
+            received from it.
     """
 
     sent: npt.NDArray[np.int64]
@@ -28,23 +32,24 @@ def foreign_doubt(
     names: Sequence[str],
     carried: npt.NDArray[np.int64],
     measured: npt.NDArray[np.int64],
-    total: int,
+    max_bytes: int,
 ) -> str | None:
-    """Returns the reason to doubt a run whose hosts' links carried other frames in one direction, or None.
+    """Returns the reason to doubt a run in which a host's link carried other frames, or None.
 
     Args:
         verb: what hosts did with these frames, `sent` or `received`.
         names: names of the hosts.
-        carried: frames that each host's link carried.
-        measured: measured packets among them, as far as they are known by host.
-        total: number of all measured frames.
+        carried: bytes that each host's link carried in this direction.
+        measured: bytes of the measured frames among them.
+        max_bytes: bytes that each host may send or receive besides, in addition to `MAX_SHARE`.
     """
-    foreign = int(carried.sum()) - total
-    max_foreign = MAX_SHARE * total + MAX_PER_HOST * len(names)
-    if foreign <= max_foreign:
+    excess = carried - measured
+    foreign = np.flatnonzero(excess > MAX_SHARE * measured + max_bytes)
+    if not len(foreign):
         return None
-    # Acknowledgements of a collective are only known in total: they count as spread evenly.
-    excess = carried - measured - (total - measured.sum()) / len(names)
-    most = [names[host] for host in np.argsort(-excess) if excess[host] > max_foreign / len(names)]
-    others = {1: "", 2: " and 1 other host"}.get(len(most), f" and {len(most) - 1} other hosts")
-    return f"{most[0]}{others} {verb} {foreign:,} frames besides the {total:,} measured ones"
+    most = int(np.argmax(excess))
+    others = {1: "", 2: " and 1 other host"}.get(len(foreign), f" and {len(foreign) - 1} other hosts")
+    return (
+        f"{names[most]}{others} {verb} {excess[foreign].sum():,} bytes "
+        f"besides the {measured[foreign].sum():,} measured ones"
+    )

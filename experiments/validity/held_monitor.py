@@ -15,7 +15,7 @@ from traffic.engine.child_process import end_text, start_python
 
 _READER = ("-S", "-m", "experiments.validity.held_reader")
 _END_S = 3.0
-_READY_S = 5.0  # from its start to its first sample
+_READY_S = 5.0  # longest time from the start of the monitoring process to its first sample
 
 
 class HeldMonitor:
@@ -26,7 +26,7 @@ class HeldMonitor:
     """
 
     def __init__(self, network: FabricNetwork, packet_s: float) -> None:
-        """Prepares to observe.
+        """Prepares to observe; entering the context starts the monitoring process.
 
         Args:
             network: the fabric's network, started.
@@ -44,7 +44,7 @@ class HeldMonitor:
         if self.samples is not None:
             self._process = start_python(_READER, marked_environment(), stderr=subprocess.DEVNULL)
             assert self._process.stdin
-            with contextlib.suppress(BrokenPipeError):  # it has ended; `_collect` notes that in the samples
+            with contextlib.suppress(BrokenPipeError):  # the process has ended, which `_collect` notes
                 self._process.stdin.write(json.dumps(self._namespaces) + "\n")
                 self._process.stdin.flush()
             self._thread = threading.Thread(target=self._collect, args=(self.samples,), daemon=True)
@@ -56,7 +56,7 @@ class HeldMonitor:
             assert self._process.stdin
             self._ending = True
             with contextlib.suppress(BrokenPipeError):
-                self._process.stdin.close()  # it prints the last second and ends
+                self._process.stdin.close()  # makes the process print the last second and end
             self._thread.join(_END_S)
             if self._thread.is_alive():
                 self.samples.ended = "the monitoring process did not answer"
@@ -67,7 +67,7 @@ class HeldMonitor:
                 self._process.stdout.close()
 
     def wait_until_sampling(self) -> None:
-        """Waits until the first sample is due, or until it is known that none will come."""
+        """Waits until the monitoring process is about to take its first sample, or has ended without one."""
         if self._thread:
             self._ready.wait(_READY_S)
 

@@ -33,8 +33,8 @@ from topology.files.reading import read_counters
 
 _SECOND_S = 1.0
 _SAMPLES_PER_S = 50
-_MAX_SHARE = 1 / 40  # of one processor, for all samples
-_MIN_SAMPLES = 10  # for a mean; with very many switches the "second" is longer
+_MAX_SHARE = 1 / 40  # largest share of one processor's time that samples may take
+_MIN_SAMPLES = 10  # samples that a mean needs; with very many switches, a "second" lasts longer to have them
 _PRIORITY = 10
 _READ_BYTES = 1 << 16
 
@@ -68,7 +68,7 @@ class SwitchFiles:
         self._interfaces = os.open(f"/proc/{pid}/net/dev", os.O_RDONLY)
 
     def waiting_bytes(self) -> int:
-        """Returns the memory of the frames that wait in the ports' sockets."""
+        """Returns the memory in bytes of the frames that wait in the sockets of the switch's ports."""
         lines = os.pread(self._sockets, _READ_BYTES, 0).split(b"\n")
         return sum(int(line.split()[6]) for line in lines[1:] if line)
 
@@ -98,7 +98,7 @@ class _Second:
         self.samples = 0
 
     def sample(self, late_s: float) -> None:
-        """Takes a sample of all switches, `late_s` seconds late."""
+        """Adds a sample of all switches, taken `late_s` seconds after its due time."""
         self._late_square += late_s**2
         self._late_cube += late_s**3
         for name, files in self._switches.items():
@@ -108,7 +108,7 @@ class _Second:
         self.samples += 1
 
     def line(self) -> str:
-        """Returns the line of the second, with the frames and the mean backlog of each switch."""
+        """Returns the second as a line of JSON, with the frames and the mean backlog of each switch."""
         end_s = time.monotonic()
         # A stop of t seconds in a second of T hits a share t/T of the frames. They wait for t/2 on average,
         # and the mean square of their waiting times is t^2/3.

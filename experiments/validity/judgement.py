@@ -22,8 +22,9 @@ MAX_RATE_ERROR = 0.05
 # Loss in a queue belongs to the emulated network; loss elsewhere is a failure of the machine.
 MAX_LOST_ELSEWHERE = 0.01
 
-# Strain to aim at, well below 1, as a longer run has worse seconds than a short one. Strain grows with a
-# power of the link rate: frames get shorter, and switches wait longer for a processor.
+# Strain (see `strain`) to aim at when a link rate is chosen: well below the limit 1, as a longer run has
+# worse seconds than a short one. Strain grows with a power of the link rate, as frames get shorter and
+# switches wait longer for a processor; USUAL_POWER is that power.
 AIM_STRAIN, USUAL_POWER = 0.45, 2.0
 
 
@@ -84,7 +85,7 @@ class Evidence:
 
 
 class _Measure(NamedTuple):
-    """Measure of a run's validity: its value, its limit, and the reason for doubt above the limit."""
+    """One measure of a run's validity: its value, its limit, and the reason for doubt beyond the limit."""
 
     value: float
     limit: float

@@ -27,7 +27,7 @@ class LinkLoss(NamedTuple):
 
     @property
     def frames(self) -> int:
-        """Number of all its frames."""
+        """The number of frames that entered the link: lost and passed."""
         return self.lost + self.passed
 
 
@@ -85,7 +85,13 @@ def _lost(whose: str, asked: float, loss: LinkLoss) -> str:
 
 
 def _upper_tail(count: int, frames: int, share: float) -> float:
-    """Returns the probability of `count` or more of `frames`; `count` is at least the mean."""
+    """Returns the probability that a binomial number is `count` or more; `count` is at least the mean.
+
+    Args:
+        count: the number.
+        frames: number of trials.
+        share: probability of success in each trial.
+    """
     log_term = math.lgamma(frames + 1) - math.lgamma(count + 1) - math.lgamma(frames - count + 1)
     log_term += count * math.log(share) + (frames - count) * math.log1p(-share)
     term = tail = math.exp(log_term)

@@ -81,7 +81,7 @@ class LinkMonitor:
             seconds = self._timed(self._read)
         if self.log:
             self.log.history.keep_next()
-        self._read()  # the drops until now
+        self._read()  # a last reading, with the drops until now
 
     def _pause_s(self, seconds: float) -> float:
         interval_s = max(self._interval_s, seconds / _MAX_SHARE)
@@ -103,7 +103,7 @@ class LinkMonitor:
         for number, reader in self._readers.items():
             try:
                 queues = reader.read()
-            except OSError:  # that switch's namespace is gone
+            except OSError:  # the switch's network namespace is gone
                 continue
             now = time.monotonic()
             if self.log:

@@ -13,7 +13,7 @@ import psutil
 from experiments.live_fabric import LiveFabric
 from experiments.traffic_jobs import host_sockets
 from experiments.validity.controller_monitor import ControllerMonitor
-from experiments.validity.foreign_frames import HostFrames
+from experiments.validity.foreign_frames import HostBytes
 from experiments.validity.held_monitor import HeldMonitor
 from experiments.validity.link_monitor import LinkMonitor
 from experiments.validity.samples import CpuSamples
@@ -48,7 +48,7 @@ class CpuMonitor:
 
 
 def _cpu_times() -> tuple[float, float, float]:
-    """Returns (idle, stolen, total) seconds of all cores since boot."""
+    """Returns (idle, stolen, total) CPU time since boot, in s, each summed over all cores."""
     times = psutil.cpu_times()
     # The user times already include those of guests.
     return times.idle + times.iowait, times.steal, sum(times) - times.guest - times.guest_nice
@@ -70,7 +70,7 @@ class Monitors:
     """
 
     def __init__(self, fabric: LiveFabric, frame_bytes: int, folder: Path | None = None) -> None:
-        """Prepares to observe.
+        """Creates all monitors of a fabric; entering the context starts them.
 
         Args:
             fabric: the fabric.
@@ -98,9 +98,9 @@ class Monitors:
 
     def observed(self) -> dict[str, Any]:
         """Returns the observations, by the names of RunRecord's attributes."""
-        _, received, _, sent = self._interfaces.totals().T
+        received, _, sent, _ = self._interfaces.totals().T
         return {
-            "host_frames": HostFrames(sent, received),
+            "host_bytes": HostBytes(sent, received),
             "cpu": self._cpu.samples,
             "held": self.held.samples,
             "links": self._links.log,

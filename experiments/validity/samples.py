@@ -1,4 +1,7 @@
-"""Observations of the machine while traffic runs, second by second."""
+"""Observations of the machine while traffic runs, second by second.
+
+A switch holds a frame from the frame's arrival at a port until the switch reads it (`held_reader`).
+"""
 
 from __future__ import annotations
 
@@ -70,14 +73,14 @@ class ControllerSamples:
     stops: list[Span] = field(default_factory=list)
 
     def coverage(self, window: Span) -> Coverage:
-        """Returns how much of a window the controller ran; any stop makes a run not valid."""
+        """Returns the time of a window in which the controller ran; a run with any stop is not valid."""
         stopped_s, window_s = covered_s(self.stops, window, 0.0), window[1] - window[0]
         ended = f"it was stopped for {stopped_s:.2g} s" if stopped_s else ""
         return Coverage("a running controller", window_s - stopped_s, window_s, ended, max_missed=0.0)
 
 
 class SwitchSample(NamedTuple):
-    """Frames that a switch held in one second.
+    """Frames that reached a switch in one second, and how many of them it had not read yet.
 
     Attributes:
         frames: frames that reached the switch.
@@ -92,7 +95,7 @@ class SwitchSample(NamedTuple):
 
 @dataclass(frozen=True)
 class HeldSecond:
-    """One second of all switches.
+    """Frames that waited to be read by each switch in one second.
 
     Attributes:
         begin_s, end_s: its start and end on time.monotonic's clock.
@@ -159,7 +162,7 @@ class HeldLately(NamedTuple):
 
 @dataclass
 class HeldSamples:
-    """Frames that switches held, second by second.
+    """Frames that waited to be read by switches, second by second.
 
     Attributes:
         seconds: the seconds that were observed.
@@ -182,7 +185,7 @@ class HeldSamples:
         return HeldLately(mean, rms) if mean and rms else None
 
     def coverage(self, window: Span) -> Coverage:
-        """Returns how much of a window switches were sampled."""
+        """Returns the time of a window in which frames held by switches were sampled."""
         spans = [(second.begin_s, second.end_s) for second in self.seconds]
         seconds = covered_s(spans, window, _BETWEEN_SECONDS_S)
         return Coverage("held frames", seconds, window[1] - window[0], self.ended)
@@ -199,7 +202,7 @@ def worst_held(
     excepted: Mapping[str, list[tuple[float, float]]] | None = None,
     measure: Callable[[HeldSecond, str], float] = HeldSecond.held_s,
 ) -> Held | None:
-    """Returns the second and the switch that held frames longest; None if there is none.
+    """Returns the longest time for which a switch held frames in a second; None if no second is to be judged.
 
     Args:
         seconds: the seconds to judge.
@@ -207,7 +210,7 @@ def worst_held(
         start_s: start of the traffic on the clock of the seconds.
         excepted: name of a switch -> time spans (start, end) on that clock in which it is not judged, because
             an injected fault stopped it.
-        measure: returns the time in s of a second and a switch by which they are compared.
+        measure: (second, name of a switch) -> time in s that is compared.
     """
     excepted = excepted or {}
     found = [

@@ -50,11 +50,11 @@ class Asked:
 
     @cached_property
     def drain(self) -> Drain:
-        """The drain."""
+        """The combined drain of all drained links and switches."""
         return drain_of(self.topology, self.drained)
 
     def beyond(self, plans: Iterable[Plan], ports: Iterable[PortSet | tuple[str, int]] = ()) -> list[str]:
-        """Returns the locations that plans or disabled ports take out of use although nobody requested it.
+        """Returns the links and switches that plans or ports take out of use although nobody requested it.
 
         Args:
             plans: plans of the controller.
@@ -65,7 +65,7 @@ class Asked:
         return list(dict.fromkeys(names))
 
     def lacking(self, plan: Plan) -> list[str]:
-        """Returns the locations of the failed links and switches that a plan does not avoid."""
+        """Returns the failed links and switches that a plan does not avoid, as locations like `s1-s7`."""
         planned = failure_of(self.topology, self._components(plan.failed))
         return [
             component.location
@@ -110,7 +110,7 @@ def listed(names: Sequence[str]) -> str:
 
 
 def unasked_doubt(names: Sequence[str]) -> str:
-    """Returns the reason to doubt a run in which the controller took links or switches out of use unasked.
+    """Returns the reason to doubt a run in which the controller stopped using links without a request.
 
     Args:
         names: locations of the links and switches.

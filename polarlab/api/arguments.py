@@ -18,7 +18,7 @@ from topology.errors import ParameterError, UsageError
 from topology.plugins import naming_plugins
 
 _OPTION = re.compile(r"(?<![\w-])--([a-z](?:[a-z-]*[a-z])?)(?![\w-])")
-_EXAMPLE = "as in: "  # in errors, before command-line words
+_EXAMPLE = "as in: "  # in errors, the words before an example of a command line
 
 
 def checked_topology(value: Any) -> Topology:
@@ -88,8 +88,8 @@ def keywords_in_errors(subject: object) -> Iterator[None]:
     """Spells options in errors of the block as in Python, `link_rate` for `--link-rate`, and names plug-ins.
 
     Args:
-        subject: subject of an experiment, see `request_of`. An Experiment may come from a command line, so
-            its errors stay as they are.
+        subject: first argument of the Python function, such as a family or an Experiment (see `request_of`).
+            Errors about an Experiment stay unchanged, as it may come from a command line.
     """
     try:
         with naming_plugins():
@@ -108,7 +108,7 @@ def keywords_in_errors(subject: object) -> Iterator[None]:
 
 
 def _call(example: str) -> str:
-    """Returns words of a command line, such as `polarfly --q 7`, as Python arguments: `"polarfly", q=7`."""
+    """Translates words of a command line, such as `polarfly --q 7`, to Python: `"polarfly", q=7`."""
     name, *words = shlex.split(example) or [""]
     pairs = zip(words[::2], words[1::2], strict=False)
     given = [f"{_OPTION.sub(lambda found: keyword(found[1]), option)}={_literal(v)}" for option, v in pairs]

@@ -226,6 +226,6 @@ def schema() -> dict[str, Any]:
 
 
 def _require_machine() -> None:
-    """Raises MachineError unless fabrics can be launched; modules that need Mininet are imported later."""
+    """Raises MachineError unless this machine can launch fabrics; called before Mininet is imported."""
     add_administration_folders()
     requirements.require_emulation()

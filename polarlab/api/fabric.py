@@ -135,7 +135,11 @@ class Fabric(SessionVerbs):
         return self
 
     def _launched(self, opening: contextlib.ExitStack) -> FabricSession:
-        """Returns a session on the fabric, which ends with a stack of contexts."""
+        """Launches the fabric, its page and its recorder, and returns a session on it.
+
+        Args:
+            opening: stack of contexts whose end takes all of them down.
+        """
         from experiments.live_fabric import live_fabric, report_ingress_drops
         from experiments.programs.session_record import SessionRecorder
         from experiments.session.fabric_session import FabricSession
@@ -150,7 +154,7 @@ class Fabric(SessionVerbs):
 
         def report_drops(kind: object, *_error: object) -> None:
             if kind is None:
-                with contextlib.suppress(CommandError):  # a switch may hang
+                with contextlib.suppress(CommandError):  # raised if a switch hangs
                     report_ingress_drops(live.network, self._on_event)
 
         opening.push(report_drops)
@@ -168,7 +172,7 @@ class Fabric(SessionVerbs):
         return session
 
     def _watched(self, page: PageServer, session: FabricSession, opened: contextlib.ExitStack) -> None:
-        """Connects a page to the fabric until a stack of contexts ends."""
+        """Shows the fabric on a live page until the stack of contexts `opened` ends."""
         opened.enter_context(page.watch(session.fabric, session, self.recorder, self._measured_by_page))
 
     def web_start(self, web: Web = True, *, web_open: bool = False) -> str:
@@ -213,7 +217,7 @@ class Fabric(SessionVerbs):
         with keywords_in_errors(None):
             try:
                 self._traffic(options, PAGE, begins)
-            except KeyboardInterrupt:  # stopped by the page
+            except KeyboardInterrupt:  # a user of the page has stopped the measurement
                 if not any(folder.exists() for folder in folders):
                     raise UsageError("the measurement was stopped before it had measured anything") from None
         return folders[0]
@@ -228,7 +232,7 @@ class Fabric(SessionVerbs):
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        if self._opened and self._session.turns.stop_own(then=self.close):  # this is a call from `progress`
+        if self._opened and self._session.turns.stop_own(then=self.close):  # `progress` called this
             return
         opened, self._opened = self._opened, None
         if opened is not None:
@@ -263,17 +267,17 @@ class Fabric(SessionVerbs):
 
     @property
     def topology(self) -> Topology:
-        """The graph of its routers."""
+        """The graph of the fabric's routers."""
         return self._wanted.fabric.topology
 
     @property
     def hosts(self) -> tuple[str, ...]:
-        """The names of its hosts, router by router."""
+        """The names of the fabric's hosts, router by router."""
         return tuple(host.name for host in self.session.fabric.hosts)
 
     @property
     def switches(self) -> tuple[str, ...]:
-        """The names of its switches."""
+        """The names of the fabric's switches."""
         return tuple(map(switch_name, range(self.topology.routers)))
 
     def host(self, name: str) -> Host:
@@ -318,11 +322,11 @@ class Fabric(SessionVerbs):
     def _traffic(
         self, options: Mapping[str, Any], by: str, begins: Callable[[Path], None] = lambda _folder: None
     ) -> Run:
-        """Runs traffic; see `traffic`.
+        """Runs and measures traffic, for `traffic` and for the page.
 
         Args:
             options: options of the traffic.
-            by: who measures, as in `Turns`.
+            by: who measures, PAGE or PROGRAM.
             begins: called with the folder of the results once the options are checked.
         """
         with self.session.turns.measurement(by) as measuring:
@@ -334,7 +338,7 @@ class Fabric(SessionVerbs):
         return Run(folder)
 
     def _traffic_request(self, options: Mapping[str, Any]) -> tuple[Experiment, RunSpecification]:
-        """Returns the experiment of traffic with the current routing, and its specification."""
+        """Returns the experiment for options of traffic, with the current routing, and its specification."""
         session = self.session
         routing = session.fabric.controller.routing
         changed = routing if routing != session.fabric.options.routing else None
@@ -342,7 +346,13 @@ class Fabric(SessionVerbs):
         return request, cast(RunSpecification, request.resolve())
 
     def _measure(self, run: RunSpecification, folder: Path, measuring: Measuring) -> None:
-        """Measures a run into a folder; no verb changes the fabric meanwhile."""
+        """Measures traffic and writes the results into a folder; no verb changes the fabric meanwhile.
+
+        Args:
+            run: specification of the traffic.
+            folder: the folder.
+            measuring: the measurement, whose `check` raises KeyboardInterrupt when it is stopped.
+        """
         from experiments.pair_check import check_all_pairs
         from experiments.run import run_on_fabric
         from experiments.session.agreement import wait_until_planned

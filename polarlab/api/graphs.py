@@ -95,7 +95,7 @@ def families() -> Listing[FamilyEntry]:
 
 
 def _by_groups() -> dict[str, Family]:
-    """Returns all families by name, including those of plug-ins, ordered by group."""
+    """Returns name -> family, in the order of groups; includes families of plug-ins."""
     return dict(sorted(FAMILIES.items(), key=lambda item: GROUPS.index(item[1].group)))
 
 
@@ -209,7 +209,7 @@ def numbers(topology: Topology, hosts: int = 1, classes: bool = False, racks: bo
 
 
 def _classes(topology: Topology) -> Mapping[str, Any]:
-    """Returns the classes of routers under automorphisms, with switch names."""
+    """Returns the classes of routers under the graph's automorphisms, as GraphNumbers describes them."""
     from topology.analysis.symmetry import router_classes
 
     try:
@@ -223,7 +223,7 @@ def _classes(topology: Topology) -> Mapping[str, Any]:
 
 
 def _between_hosts(topology: Topology) -> Mapping[str, float] | None:
-    """Returns diameter and mean distance of the routers with hosts; None if all have hosts."""
+    """Returns the diameter and the mean distance of routers with hosts, by key; None if all have hosts."""
     if topology.host_counts(1).all():
         return None
     counts = host_pairs_by_distance(topology)
@@ -322,7 +322,7 @@ def nearest_members(
 
 
 def _measured(name: str, family: Family, member: Member, prices: Prices | None) -> NearestMember:
-    """Returns a member with the numbers of its graph, and with its costs if there are prices."""
+    """Builds the graph of a family's member and returns its sizes, and its costs if prices are given."""
     graph = make_topology(name, member.params)
     costs = vars(member_costs(graph, member.hosts, prices)) if prices else {}
     return NearestMember(

@@ -49,7 +49,7 @@ class CommandResult:
 
     @property
     def ok(self) -> bool:
-        """Whether it ended by itself, with status 0."""
+        """Whether the program ended by itself, with status 0."""
         return self.status == 0 and not self.timed_out
 
     def __str__(self) -> str:
@@ -97,18 +97,18 @@ class Program:
 
     @property
     def running(self) -> bool:
-        """Whether it is running."""
+        """Whether the program is running."""
         return self._result is None and self._program.running
 
     @property
     def output(self) -> str:
-        """Its standard output so far."""
+        """The program's standard output so far."""
         if self._result is not None:
             return self._result.output
         return self._program.output.path.read_text(errors="replace")
 
     def wait(self, timeout: float = 60.0) -> CommandResult:
-        """Waits until it ends, and returns its result.
+        """Waits until the program ends, and returns its result.
 
         Args:
             timeout: longest time in s; then it is killed, with its children.
@@ -127,7 +127,7 @@ class Program:
         return self._finish(timed_out=self.running)
 
     def stop(self) -> CommandResult:
-        """Ends it if it runs, by SIGTERM and after 2 s by SIGKILL, and returns its result."""
+        """Ends the program if it runs, by SIGTERM and after 2 s by SIGKILL, and returns its result."""
         return self._finish(timed_out=False)
 
     def _finish(self, *, timed_out: bool) -> CommandResult:

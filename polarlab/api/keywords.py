@@ -17,11 +17,12 @@ from experiments.spec.option import Option
 from experiments.spec.options import UP, every_option, options_of, own_options
 from topology.parameters import Value
 
-# Options of a fabric that each measurement of traffic on it sets again.
+# Options of a fabric that each measurement of traffic on it needs anew.
 OF_TRAFFIC = frozenset(("out", "pcap"))
 
 _WIDTH = 100
-_ENTRY = re.compile(r"^ {4}options: .*(?:\n {8}.*)*", re.MULTILINE)  # of a docstring's arguments
+# The entry `options` in a docstring's section Args.
+_ENTRY = re.compile(r"^ {4}options: .*(?:\n {8}.*)*", re.MULTILINE)
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 
 
@@ -75,7 +76,7 @@ def keyword_options(command: str, *, of_traffic: bool = False) -> tuple[Option, 
 
 
 def type_of(option: Option) -> Any:
-    """Returns the type of a keyword's values."""
+    """Returns the type annotation of an option's keyword, with which Python functions take it."""
     kind: Any = option.type
     if option.words or option.has_units:
         kind |= str
@@ -91,7 +92,7 @@ def type_of(option: Option) -> Any:
 
 
 def _entry(option: Option) -> str:
-    """Returns the entry of an option in a docstring, with its default if the signature does not show it."""
+    """Returns an option's entry for a docstring's section Args, with any default that the signature lacks."""
     unsaid = f" (default {option.default_text})" if option.default is None and option.default_text else ""
     return textwrap.fill(
         f"{keyword(option.name)}: {option.meaning}{unsaid}",

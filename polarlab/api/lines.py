@@ -82,7 +82,7 @@ def _components(word: str, components: Iterable[Component]) -> str:
 
 
 def _parts(component: Component, failures: Iterable[Component]) -> set[Component]:
-    """Returns the failures that a component stands for: all parallel links if it names no single one."""
+    """Returns those of the failures that a component names; without a number, it names all parallel links."""
     return {
         failure
         for failure in failures
@@ -96,7 +96,7 @@ def _parts(component: Component, failures: Iterable[Component]) -> set[Component
 
 
 def controller_changed(verbs: SessionVerbs, do: Do) -> Shown:
-    """Yields how long a started controller took to gain control, and the controller's state."""
+    """Starts or kills the controller; yields how long it took to gain control, if it did, and its state."""
     seconds = do()
     if seconds is not None:
         yield f"the controller was in control after {seconds:.1f} s"
@@ -167,7 +167,7 @@ def _missing_ports(verbs: SessionVerbs) -> Shown:
 
 
 def traffic_started(_verbs: SessionVerbs, do: Do) -> Shown:
-    """Yields which traffic has been started."""
+    """Starts background traffic, and yields its pattern and load."""
     do()
     pattern, load = do.keywords["pattern"], do.keywords["load"]
     yield f"{pattern} traffic runs at {load:g} of the hosts' capacity until `traffic stop`"

@@ -20,12 +20,12 @@ class Named:
     name: str
 
     def _shown(self) -> dict[str, str]:
-        """Returns its other attributes as text, except its parameters."""
+        """Returns attribute -> text, for all attributes but the name and the parameters."""
         hidden = ("name", "parameters", "plan_parameters")
         return {name: cell(value) for name, value in vars(self).items() if name not in hidden}
 
     def _parameters(self) -> dict[str, str]:
-        """Returns the description of each parameter, by name."""
+        """Returns name of a parameter -> its description."""
         return {one.name: one.described for one in getattr(self, "parameters", ())}
 
     def __repr__(self) -> str:
@@ -45,7 +45,7 @@ class Named:
 
 
 def _lines(texts: Mapping[str, str], indent: str) -> list[str]:
-    """Returns one line per text, after its name."""
+    """Returns a line for each entry of a mapping: the name, padded to equal width, and the text."""
     width = max(map(len, texts), default=0)
     return [f"{indent}{name.ljust(width)}  {text}" for name, text in texts.items()]
 
@@ -54,7 +54,7 @@ Entry = TypeVar("Entry", bound=Named)
 
 
 def row_with_parameters(entry: Any) -> dict[str, Any]:
-    """Returns the row of an entry with the names of its parameters, in brackets if they have a default."""
+    """Returns an entry as column -> value; names of parameters with a default are in brackets."""
     names = tuple(one.name if one.required else f"[{one.name}]" for one in entry.parameters)
     return {name: value for name, value in vars(entry).items() if name != "plan_parameters"} | {
         "parameters": names
@@ -67,7 +67,7 @@ class Listing(Table, Mapping[str, Entry], Generic[Entry]):
 
     Attributes:
         entries: the entries.
-        row: the columns of an entry's row.
+        row: entry -> its row in the table, as column -> value.
 
     Examples:
         >>> found = routings()

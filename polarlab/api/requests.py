@@ -66,7 +66,7 @@ def _request(
     again: Folder | Results | None,
     out: Folder | None,
 ) -> Experiment:
-    """Returns the requested experiment without asking for approval."""
+    """Returns the experiment that arguments of `request_of` describe, before any check of its approval."""
     if again is not None:
         if subject is not None:
             raise UsageError(f"again uses the topology of its results; leave {subject!r} out")
@@ -106,7 +106,7 @@ def rerun_of(results: Folder | Results) -> Experiment:
 
 
 def _experiment(subject: Subject | None) -> Experiment | None:
-    """Returns the experiment given as an object, a file or a results folder; None for a topology."""
+    """Returns the experiment that a subject is or names (object, file, results); None for a topology."""
     if isinstance(subject, Experiment):
         return subject
     if isinstance(subject, Results):
@@ -116,7 +116,7 @@ def _experiment(subject: Subject | None) -> Experiment | None:
     path = Path(subject)
     if path.suffix == _FILE and not path.is_dir():
         return Experiment.from_toml(path)
-    named = isinstance(subject, os.PathLike) or len(path.parts) > 1  # not a mistyped family
+    named = isinstance(subject, os.PathLike) or len(path.parts) > 1  # a path, not a mistyped family
     return rerun_of(path) if named or path.is_dir() else None
 
 
@@ -166,5 +166,5 @@ def traffic_request(fabric: Experiment, options: Mapping[str, Any], routing: str
     given = {name: value for name, value in fabric.values.items() if name in own}
     if routing is not None:
         given["routing"] = routing
-    settled = {"link-rate": fabric.complete_values["link-rate"]}  # not the default of the traffic
+    settled = {"link-rate": fabric.complete_values["link-rate"]}  # instead of the traffic's default rate
     return Experiment(RUN, {**given, **options}, graph=fabric.graph, settled=settled)

@@ -29,7 +29,8 @@ ONE_LINE = r"^[ -~]*(?![\s\S])"
 MAX_CHARACTERS = 4096
 TEXT = msgspec.Meta(min_length=1, max_length=MAX_CHARACTERS, pattern=ONE_LINE)
 JSON = "application/json"
-ASSIGNMENTS = "parameters"  # the argument that stands for a method's keywords, as `threshold=0.5,release=0.2`
+# Name of the argument for a method's keywords, which requests give as text: `threshold=0.5,release=0.2`.
+ASSIGNMENTS = "parameters"
 
 _DECLARATION = "__verb__"
 _KINDS = (str, int, float, bool)
@@ -183,23 +184,23 @@ class Verb:
 
     @property
     def reads(self) -> bool:
-        """Whether its request changes nothing."""
+        """Whether the verb's request changes nothing."""
         return self.http.method == "GET"
 
     @property
     def buttons(self) -> Sequence[Button]:
-        """Its buttons on the live page."""
+        """The verb's buttons on the live page."""
         if self.page.buttons is not None:
             return self.page.buttons
         return () if self.reads or not self.http.path else (Button(self.name.replace("-", " ")),)
 
     @property
     def has_body(self) -> bool:
-        """Whether its request has a body."""
+        """Whether the verb's request has a body."""
         return self.http.method == "POST"
 
     def call(self, verbs: object, arguments: Mapping[str, Any]) -> functools.partial[Any]:
-        """Returns the call of its method, with all arguments.
+        """Returns a call of the verb's method, with all arguments, which runs when it is called.
 
         Args:
             verbs: the object whose method it is.
@@ -268,7 +269,14 @@ def _first_clause(method: Callable[..., Any]) -> str:
 def _request(
     method: Callable[..., Any], name: str, limits: Mapping[str, msgspec.Meta], *, required: bool
 ) -> type[msgspec.Struct]:
-    """Returns the type of a verb's request."""
+    """Returns the type of a verb's request: a Struct whose fields are the method's arguments.
+
+    Args:
+        method: the verb's method.
+        name: the verb's name in the API, such as `start-traffic`.
+        limits: argument -> its domain.
+        required: whether requests must have all arguments, even those with defaults.
+    """
     descriptions = {
         match["name"]: match["text"] for match in _ARGUMENT.finditer(inspect.getdoc(method) or "")
     }
@@ -298,7 +306,7 @@ class Command:
         self.name, self.verbs = name, verbs
 
     def help(self) -> str:
-        """Returns what it does: a line for each verb, and further paragraphs."""
+        """Returns the command's help: a line for each verb, and further paragraphs."""
         usages = [(one.summary, one.line.usage) for one in self.verbs]
         lines = [f"{summary}: {usage}" if " " in usage else summary for summary, usage in usages]
         ended = [line if line.endswith(".") else f"{line}." for line in lines]
@@ -328,7 +336,7 @@ class Command:
         )
 
     def _chosen(self, line: str) -> Verb:
-        """Returns the verb that a line selects."""
+        """Returns the verb of this command that a line of the prompt selects, by its action or arguments."""
         first = line.split()[:1]
         if not self.verbs[0].line.action:
             fitting = (one for one in self.verbs if bool(one.line.placeholders) == bool(first))
@@ -341,7 +349,14 @@ class Command:
     def _values(
         self, chosen: Verb, declared: Sequence[inspect.Parameter], words: Sequence[str], line: str
     ) -> dict[str, Any]:
-        """Returns the values of arguments from the words of a line."""
+        """Returns argument -> value from the words of a line of the prompt.
+
+        Args:
+            chosen: the verb.
+            declared: the arguments of its method.
+            words: words of the line without the command, the action and flags such as `--force`.
+            line: the line without the command, for errors.
+        """
         wanted = declared[: chosen.line.placeholders]
         if any(one.kind is one.VAR_KEYWORD for one in wanted):
             return {ASSIGNMENTS: " ".join(words)}
@@ -363,7 +378,7 @@ class Command:
     def _by_kind(
         self, chosen: Verb, wanted: Sequence[inspect.Parameter], words: Sequence[str]
     ) -> dict[str, Any]:
-        """Returns the values of several arguments, numbers and texts each in order."""
+        """Returns argument -> value for several words; a number is assigned to the next numeric argument."""
         values: dict[str, Any] = {}
         for word in words:
             numeric = [_TYPES[one.annotation] is not str for one in wanted]
@@ -394,7 +409,7 @@ def commands_of(home: type) -> dict[str, Command]:
 
 
 def _typed(parameter: inspect.Parameter, word: str) -> str | int | float:
-    """Returns a word of a line as the value of an argument."""
+    """Converts a word of a line to the type of an argument; raises UsageError if that is not possible."""
     kind = _TYPES[parameter.annotation]
     try:
         time_s = quantity("seconds", word, SECONDS) if parameter.name == "seconds" else None

@@ -32,7 +32,7 @@ if TYPE_CHECKING:  # at run time only after the check for Mininet
 
 LOAD, SEED = msgspec.Meta(gt=0, le=1), msgspec.Meta(ge=0, le=2**63 - 1)
 PATTERN_FIELD, LOAD_FIELD = Field(choices="patterns"), Field(step=0.01)
-_DOWN = ("off", "hangs")  # states of a switch
+_DOWN = ("off", "hangs")  # states of a switch without a running program, in which the page hides some buttons
 
 
 @dataclass(frozen=True)
@@ -467,7 +467,7 @@ class SessionVerbs:
 
     @contextlib.contextmanager
     def _noted(self, line: str) -> Iterator[None]:
-        """Records a verb as the equivalent line of the prompt."""
+        """Records the verb that the block runs as the equivalent line of the prompt."""
         if self.recorder is None:
             yield
             return

@@ -15,11 +15,11 @@ _MAX_CHARACTERS = 10_000  # characters that a user can be expected to read at th
 
 
 def approved_at_terminal(experiment: Experiment, *, allowed: bool, asks: bool) -> Experiment:
-    """Returns an experiment after approval of what other users' files make root do.
+    """Returns an experiment once the user has approved the actions that other users' files request from root.
 
     Args:
         experiment: the experiment.
-        allowed: whether an option approved it.
+        allowed: whether an option of the command line has already approved the actions.
         asks: whether to ask the user if there is a terminal.
 
     Raises:
@@ -43,7 +43,7 @@ def load_plugins(words: Sequence[str]) -> None:
     Raises:
         UsageError: a file cannot be read, is not approved, fails, or registers something wrong.
     """
-    words = [*takewhile(lambda word: word != "--", words)]  # no options follow it
+    words = [*takewhile(lambda word: word != "--", words)]  # `--` ends the options
     files = []
     for word, next_word in pairwise([*words, ""]):
         flag, given, value = word.partition("=")
@@ -64,7 +64,14 @@ def load_plugins(words: Sequence[str]) -> None:
 
 
 def _approves(reason: str, lines: Sequence[str], what: str, *, asks: bool) -> bool:
-    """Shows what root would do and asks; refuses what is too long to read."""
+    """Lists actions for root on standard error, asks for approval, and returns whether the user approves.
+
+    Args:
+        reason: clause that names the file that requests them, and its owner.
+        lines: the actions; more text than a user can read is never approved.
+        what: words of the question.
+        asks: whether the user may be asked; if not, or without a terminal, nothing is approved.
+    """
     lines = [escape_ambiguous(line) for line in lines]
     if not (asks and sys.stdin.isatty() and sys.stderr.isatty()) or sum(map(len, lines)) > _MAX_CHARACTERS:
         return False

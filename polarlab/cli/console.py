@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import errno
 import itertools
 import json
 import os
@@ -18,18 +19,20 @@ from polarlab.process import escape_controls
 
 # Without a terminal nothing is wrapped: programs read the output line by line.
 _UNLIMITED = 10_000
-_NARROWEST = 20  # columns of a value, however narrow the terminal is
-_GAP = 3  # columns between two columns of a table
-_HEADING_WIDTH = 11  # of a column whose name is split into lines
+_NARROWEST = 20  # characters of a value's line, however narrow the terminal is
+_GAP = 3  # characters between two columns of a table
+_HEADING_WIDTH = 11  # characters of a column's heading, if it is split into lines
 
 
 @contextlib.contextmanager
 def reader_may_end() -> Iterator[None]:
-    """Drops the output of a block if the reader of standard output is gone (`polarlab ... | head`)."""
+    """Drops the output of a block if its reader (`polarlab ... | head`) or the terminal is gone."""
     try:
         yield
         sys.stdout.flush()
-    except BrokenPipeError:
+    except OSError as error:
+        if error.errno not in (errno.EPIPE, errno.EIO):
+            raise
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
@@ -55,10 +58,13 @@ def print_text(text: str) -> None:
 def print_table(rows: Sequence[Mapping[str, Any]], columns: Sequence[str], by: str = "") -> None:
     """Prints columns of rows as a table; on a narrow terminal, long cells wrap between words.
 
-    If `by` names an entry, rows with the same value of it are indented below that value.
+    If the columns do not fit even then, they are divided among several tables with the same first column; or,
+    if several columns have texts, each row is printed as lines of its own.
 
-    If the columns do not fit so, those with numbers and names are printed as several tables with the same
-    first column, and rows with several texts each in lines of their own.
+    Args:
+        rows: the rows, as column -> value; they may have more entries than columns.
+        columns: names of the columns to print.
+        by: name of an entry; rows with the same value of it are indented below that value. Empty for none.
     """
     rows = [
         {escape_controls(name): escape_controls(str(value)) for name, value in row.items()} for row in rows
@@ -81,14 +87,17 @@ def print_table(rows: Sequence[Mapping[str, Any]], columns: Sequence[str], by: s
 def _below_headings(
     rows: Sequence[Mapping[str, Any]], columns: Sequence[str], by: str
 ) -> Iterator[Mapping[str, Any]]:
-    """Yields a heading row for each value of an entry, followed by its rows, indented."""
+    """Yields, for each value of the entry `by`, a row with the value as heading, and its rows, indented."""
     for heading, members in itertools.groupby(rows, key=lambda row: row[by]):
         yield {**dict.fromkeys(columns, ""), columns[0]: heading}
         yield from ({**row, columns[0]: f"  {row[columns[0]]}"} for row in members)
 
 
 def _parts(rows: Sequence[Mapping[str, Any]], columns: Sequence[str]) -> list[list[str]]:
-    """Returns the columns of tables that fit the terminal; each has the first column and one more."""
+    """Divides columns among tables that fit the terminal, and returns the columns of each table.
+
+    Each table has the first column and at least one other.
+    """
     width, (first, *others) = _width(), columns
     begin = _name_width(rows, first)
     parts, used = [[first]], begin
@@ -103,7 +112,13 @@ def _parts(rows: Sequence[Mapping[str, Any]], columns: Sequence[str]) -> list[li
 
 
 def _narrowed(widths: Sequence[int], least: Sequence[int], width: int) -> list[int]:
-    """Returns the widths of columns that fit: each its least width, and a share of what is left."""
+    """Returns the widths of a table's columns on a terminal: each its least width, and a share of the rest.
+
+    Args:
+        widths: widths of the columns without wrapping.
+        least: their least widths.
+        width: width of the terminal.
+    """
     missing = [most - one for most, one in zip(widths, least, strict=True)]
     left = max(0, width - sum(least) - _GAP * (len(widths) - 1))
     return [
@@ -112,12 +127,12 @@ def _narrowed(widths: Sequence[int], least: Sequence[int], width: int) -> list[i
 
 
 def _name_width(rows: Sequence[Mapping[str, Any]], name: str) -> int:
-    """Returns the width of a column whose cells are whole."""
+    """Returns the width of a column whose cells do not wrap."""
     return max([_min_width(rows, name), *(len(str(row[name])) for row in rows)])
 
 
 def _min_width(rows: Sequence[Mapping[str, Any]], name: str) -> int:
-    """Returns the width of a column that splits no word, and no short word of its heading."""
+    """Returns the least width of a column that splits no word of a cell and no short part of its heading."""
     cells = [str(row[name]) for row in rows]
     longest = max(map(len, cells), default=0)
     words = [len(word) for cell in cells for word in cell.split()]
@@ -126,7 +141,7 @@ def _min_width(rows: Sequence[Mapping[str, Any]], name: str) -> int:
 
 
 def _print_records(rows: Sequence[Mapping[str, Any]], columns: Sequence[str]) -> None:
-    """Prints each row as its first cell, with a line or more for every other cell below it."""
+    """Prints each row as its first cell and, below it, every other cell on one or more lines of its own."""
     first, *others = columns
     indent = max(map(len, others)) + _GAP
     for row in rows:
@@ -197,7 +212,7 @@ def print_rows(
 
 
 def _width() -> int:
-    """Returns the width of the terminal in columns; COLUMNS overrides it."""
+    """Returns the width of the terminal in characters, which COLUMNS overrides; without one, no limit."""
     if sys.stdout.isatty() or "COLUMNS" in os.environ:
         return shutil.get_terminal_size().columns
     return _UNLIMITED
@@ -228,7 +243,7 @@ def _value_lines(value: Any, width: int) -> list[str]:
 
 
 def _in_lines(name: str, width: int) -> str:
-    """Returns a column's name split at underscores into lines about as wide as its cells."""
+    """Splits a column's name at underscores, by line breaks, into lines about as wide as its cells."""
     lines = [""]
     for part in re.findall("[^_]*_|[^_]+", name):
         if lines[-1] and len(lines[-1]) + len(part) > max(width, _HEADING_WIDTH):

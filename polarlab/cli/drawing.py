@@ -25,13 +25,18 @@ _STDERR = 2
 
 
 class Draughtsman:
-    """A process that draws results of one kind; it ends with its block at the latest.
+    """A second process that draws results of one kind, so that matplotlib loads while the command computes.
 
-    With one core, or if matplotlib is already loaded, the command's own process draws.
+    It is a context manager and ends with its block at the latest. With one core, or if matplotlib is already
+    loaded, the command's own process draws.
     """
 
     def __init__(self, kind: type[Results]) -> None:
-        """Creates the process's handle for one class of results."""
+        """Prepares the process, which starts with the block.
+
+        Args:
+            kind: class of the results to draw.
+        """
         self._kind = kind
 
     def __enter__(self) -> Self:
@@ -47,7 +52,7 @@ class Draughtsman:
     def __exit__(self, *_error: object) -> None:
         if self._pipe:
             if self._process.pid:
-                with contextlib.suppress(ProcessLookupError):  # it has not made its group yet
+                with contextlib.suppress(ProcessLookupError):  # it has not called `setsid` yet
                     os.killpg(self._process.pid, signal.SIGKILL)
             self._process.kill()
             self._process.join()
@@ -74,10 +79,16 @@ class Draughtsman:
 
 
 def _serve(kind: type[Results], pipe: Connection, other: Connection) -> None:
-    """Draws the results whose folder arrives on a pipe, and replies with the files."""
+    """Runs in the second process: receives a folder of results, draws them, and sends the names of files.
+
+    Args:
+        kind: class of the results.
+        pipe: this process's end of the pipe.
+        other: the command's end of it, which this process closes.
+    """
     other.close()  # so that the pipe ends with the command
-    os.setsid()  # Ctrl-C is the command's
-    os.dup2(os.open(os.devnull, os.O_WRONLY), _STDERR)  # the command draws again and reports the error
+    os.setsid()  # so that Ctrl-C reaches only the command
+    os.dup2(os.open(os.devnull, os.O_WRONLY), _STDERR)  # after an error, the command draws and reports it
     kind.kind.load()
     figures = kind(pipe.recv()).plot()
     assert figures.folder is not None

@@ -21,7 +21,8 @@ from polarlab.process import (
     run_as_command,
 )
 
-# Modules are objects that stay: searching them for garbage as often as by default takes a tenth of the time.
+# Thresholds of Python's garbage collection: as modules are never garbage, the default thresholds would waste
+# a tenth of a command's time on searching them.
 _COLLECTIONS = (50_000, 20, 100)
 
 
@@ -33,7 +34,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     run_as_command()
     add_administration_folders()
     for number in END_SIGNALS:
-        signal.signal(number, _end)
+        # `nohup` has SIGHUP ignored. (Shells have SIGINT ignored by whatever runs in the background.)
+        if number != signal.SIGHUP or signal.getsignal(number) is not signal.SIG_IGN:
+            signal.signal(number, _end)
     try:
         for stream in (sys.stdout, sys.stderr):  # names of files need not be text
             if isinstance(stream, io.TextIOWrapper):
@@ -54,14 +57,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _end(*_arguments: object) -> None:
-    """Raises Terminated at the first signal; those that follow do not disturb the clean-up."""
+    """Raises Terminated at the first signal, and ignores later ones, so that they do not stop clean-up."""
     for number in END_SIGNALS:
         signal.signal(number, signal.SIG_IGN)
     raise Terminated
 
 
 def _open_closed_streams() -> None:
-    """Opens standard streams that the caller closed (`polarlab ... <&-`), as empty ones."""
+    """Opens /dev/null for each standard stream that the caller has closed (`polarlab ... <&-`)."""
     for descriptor, name, mode in ((0, "stdin", "r"), (1, "stdout", "w"), (2, "stderr", "w")):
         if getattr(sys, name) is None:
             opened = os.open(os.devnull, os.O_RDWR)
@@ -72,13 +75,13 @@ def _open_closed_streams() -> None:
 
 
 def _report(error: BaseException) -> int:
-    """Prints an error in one line and returns its exit status; an internal one leaves a log."""
+    """Prints an error in one line and returns its exit status; writes a log if it is an internal error."""
     known = known_status(error)
     if known:
         status, line = known
-        if isinstance(error, PermissionError) and os.geteuid():  # as where results are root's
+        if isinstance(error, PermissionError) and os.geteuid():  # results may belong to root
             line += "; try sudo"
-        # Names that users give may have line ends.
+        # Names that users give may contain line breaks.
         print_line(f"polarlab: {' '.join(line.splitlines())}")
         return status
     if isinstance(error, SystemExit):  # as after `--help`

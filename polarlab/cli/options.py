@@ -50,7 +50,7 @@ def options_of_command(command: str) -> list[Option]:
 
 
 def _sweep_help(option: Option) -> str:
-    """Returns the help of an option of a sweep, which may have a different meaning with simulations."""
+    """Returns the help of an option of `sweep`, which adds its meaning with simulations if that differs."""
     simulated = [o.help_in(SIMULATED_SWEEP) for o in options_of(SIMULATED_SWEEP) if o.name == option.name]
     if SWEEP not in option.commands:
         return simulated[-1]
@@ -113,9 +113,14 @@ def add_options(parser: argparse.ArgumentParser, command: str, words: Sequence[s
 def _add_parameters(
     group: argparse._ActionsContainer, family: str | None, command: str, words: Sequence[str]
 ) -> None:
-    """Adds the parameters of a family, or of all families.
+    """Adds the parameters of a family, or of all families, to a group of a parser.
 
-    Hidden parameters of other families are added only if the words contain an option that may be one of them.
+    Args:
+        group: the group.
+        family: the family that the command line names; None for all.
+        command: name of the command, as the declarations have it.
+        words: words of the command line; if they contain an option that may be another family's parameter,
+            those of all families are added, hidden from the help, so that the error can say whose it is.
     """
     meanings: dict[str, dict[str, Option]] = {}
     for name in _families_of_options(family, command, words):
@@ -135,7 +140,10 @@ def _add_parameters(
 
 
 def _families_of_options(family: str | None, command: str, words: Sequence[str]) -> Iterable[str]:
-    """Returns the families whose parameters may be among the words of a command line."""
+    """Returns the families whose parameters may be among the words of a command line.
+
+    It is the named family alone if that and the command have all the options in the words; otherwise all.
+    """
     if family is not None:
         known = [*options_of_command(command), *family_options(family)]
         flags = {f"--{prefix}{option.name}" for option in known for prefix in ("", "no-")}
@@ -145,7 +153,11 @@ def _families_of_options(family: str | None, command: str, words: Sequence[str])
 
 
 def _help_of_families(entries: Mapping[str, Option]) -> str:
-    """Returns the help of a parameter, with each meaning that it has in some family."""
+    """Returns the help of a parameter that several families have: each meaning, and the families with it.
+
+    Args:
+        entries: family -> its declaration of the parameter.
+    """
     texts: dict[str, list[str]] = {}
     for name, option in entries.items():
         texts.setdefault(option.described, []).append(name)
@@ -153,7 +165,7 @@ def _help_of_families(entries: Mapping[str, Option]) -> str:
 
 
 def _short_name(option: Option, command: str) -> str:
-    """Returns a family's own name for a parameter that was renamed because another option has that name."""
+    """Returns a second name of a family's parameter, without the prefix `topology-`; empty for none."""
     name = option.name.removeprefix(f"{TOPOLOGY}-")
     taken = {other.name for other in options_of_command(command)}
     return name if name not in taken | {option.name} else ""
@@ -189,14 +201,14 @@ def _add(
         more.pop("dest")
     action = group.add_argument(*([option.key] if option.positional else flags), **more)
     vars(action).update(
-        completer=_completer(option),  # argcomplete's
+        completer=_completer(option),  # an attribute that argcomplete reads
         declared=option,
         described=text or partial(option.help_in, command),
     )
 
 
 def _metavar(option: Option) -> str:
-    """Returns the name of an option's value in usage lines, by its type."""
+    """Returns the placeholder for an option's value in usage lines, such as `FILE` or `N`, by its type."""
     if option.file:
         return "FILE"
     if option.listed or option.choices or option.known or option.type is str:
@@ -216,7 +228,12 @@ def _completer(option: Option) -> Callable[..., list[str]]:
 
 
 def _places(words: Sequence[str], flags: Iterable[str]) -> list[str]:
-    """Returns the words of a command line that are neither options nor their values."""
+    """Returns the words of a command line that are positional: neither options nor their values.
+
+    Args:
+        words: the words.
+        flags: options that take no value.
+    """
     pairs = pairwise(["", *words])
     return [
         word
@@ -226,7 +243,13 @@ def _places(words: Sequence[str], flags: Iterable[str]) -> list[str]:
 
 
 def _base(command: str, words: Sequence[str], flags: Iterable[str]) -> Experiment | None:
-    """Returns the experiment of the file or results that a command line names; None if it names neither."""
+    """Returns the experiment in the file or the results that a command line names; None if it names neither.
+
+    Args:
+        command: name of the command; an experiment of another kind raises UsageError.
+        words: words of the command line.
+        flags: options that take no value.
+    """
     places = _places(words, flags)
     file = next((word for word in places if word.endswith(_FILE)), None)
     again = dict(pairwise(words)).get(_AGAIN)
@@ -260,7 +283,7 @@ def check_family(arguments: argparse.Namespace, base: Base) -> None:
 
 
 def read_options(arguments: argparse.Namespace, command: str, base: Base) -> None:
-    """Reads the options of a command line by their declarations, in place, and adds its `experiment`.
+    """Replaces the words of options by checked values, in place, and adds the attribute `experiment`.
 
     Args:
         arguments: the parsed words; options that were not given get their defaults.
@@ -278,7 +301,7 @@ def read_options(arguments: argparse.Namespace, command: str, base: Base) -> Non
         return
     given = dict(vars(arguments))
     if base:
-        name = given.pop(TOPOLOGY, None)  # of its file
+        name = given.pop(TOPOLOGY, None)  # name of the experiment's file
         if name is not None and getattr(arguments, "again", None):
             raise UsageError(f"{_AGAIN} uses the topology of its results; leave {name} out")
     family = base.family if base else str(given.get(TOPOLOGY, "polarfly" if command == FAILOVER else ""))
@@ -303,7 +326,7 @@ def read_options(arguments: argparse.Namespace, command: str, base: Base) -> Non
 
 
 def approve(arguments: argparse.Namespace) -> None:
-    """Asks whether root may do what other users' files request, for commands that measure.
+    """Asks the user to approve actions that other users' files request from root, for commands that measure.
 
     Args:
         arguments: options that were read; their experiment becomes the approved one.
@@ -317,12 +340,18 @@ def approve(arguments: argparse.Namespace) -> None:
 
 
 def _kind(command: str, given: Mapping[str, Any], base: Experiment | None) -> str:
-    """Returns the name under which a command's options are declared, given its values or a file's."""
+    """Returns the name under which a command's options are declared; for `sweep`, it depends on the engine.
+
+    Args:
+        command: name of the command.
+        given: option -> value, from the command line.
+        base: experiment that supplies other values; None if there is none.
+    """
     return declared_kind(command, {**(base.values if base else {}), **given})
 
 
 def _own_value(option: Option, value: Any) -> Any:
-    """Returns the value of an option that is not part of an experiment; files as paths."""
+    """Returns the checked value of a command's option that experiments do not store; files become paths."""
     if value is None:
         return False if option.type is bool else [] if option.repeatable else option.default
     if isinstance(value, list):

@@ -53,7 +53,7 @@ _MAX_HOMES = 4  # commands that a hint names
 
 
 class Command(Protocol):
-    """A command's module."""
+    """Interface of the modules of commands."""
 
     SUMMARY: str
     EXAMPLES: Sequence[str]
@@ -61,7 +61,7 @@ class Command(Protocol):
 
 
 class _Parser(argparse.ArgumentParser):
-    """A parser whose errors are one line with the status for wrong use."""
+    """A parser that raises UsageError for wrong use, instead of printing its usage and ending the program."""
 
     def error(self, message: str) -> NoReturn:
         if wrong := re.search("COMMAND: invalid choice: '([^']*)'", message):
@@ -83,7 +83,7 @@ class _ShortHelp(argparse._HelpAction):
 
 
 class CommandParser(_Parser):
-    """A command's parser, which has no options until it is used or asked for them.
+    """A command's parser, to which options are added only when it parses or shows its help.
 
     Attributes:
         kind: name of the command in the declarations of options; empty until it is set.
@@ -101,16 +101,16 @@ class CommandParser(_Parser):
 
     @property
     def option_names(self) -> Iterable[str]:
-        """The names of the options that it has, with their dashes."""
+        """The names of the command's options, with their dashes."""
         return self._option_string_actions.keys() - {_HELP_ALL}
 
     @property
     def declared(self) -> Iterable[Option]:
-        """The declarations of its options."""
+        """The declarations of the command's options."""
         return [vars(action)["declared"] for action in self._actions if "declared" in vars(action)]
 
     def describe_options(self) -> None:
-        """Sets the help of the options; most runs do without it."""
+        """Sets the help texts of the options, which are computed only if help is shown."""
         for action in self._actions:
             if action.help != argparse.SUPPRESS and "described" in vars(action):
                 action.help = vars(action)["described"]().replace("%", "%%")
@@ -121,7 +121,7 @@ class CommandParser(_Parser):
         return super().format_help()
 
     def shorten(self) -> None:
-        """Leaves the less common options out of the help, which says how to see them."""
+        """Hides the less common options in the help, and adds a sentence that says how to see them."""
         declared = {action: vars(action).get("declared") for action in self._actions}
         rare = {action: option for action, option in declared.items() if option and not option.common}
         parameters = any(
@@ -137,7 +137,11 @@ class CommandParser(_Parser):
             self.description = f"{self.description}\n\nThe most common options; {_HELP_ALL} shows all{more}."
 
     def complete_options(self, words: Sequence[str] = ()) -> None:
-        """Adds the command's options, once; those of a topology depend on the words to be parsed."""
+        """Adds the command's options, unless it has been called before.
+
+        Args:
+            words: words to be parsed, which may name the topology whose parameters are options.
+        """
         if self.kind:
             from polarlab.cli.options import add_options, meant_kind
 
@@ -168,7 +172,7 @@ def run(arguments: Sequence[str]) -> Status:
 
     approve(parsed)
     if getattr(parsed, "print_config", False):
-        parsed.experiment.resolve()  # nothing is printed of an experiment that cannot be
+        parsed.experiment.resolve()  # raises an error instead of printing an experiment that cannot run
         experiment = parsed.experiment.complete
         print(json.dumps(experiment.to_dict()) if parsed.json else experiment.to_toml().rstrip("\n"))
         return Status.DONE
@@ -226,7 +230,7 @@ def parse(words: Sequence[str]) -> argparse.Namespace:
     if unknown:  # the word after an unknown option may be its value, or meant for something else
         from polarlab.cli.options import check_family
 
-        check_family(parsed, parsed.parser.base)  # whose options would be unknown, too
+        check_family(parsed, parsed.parser.base)  # a mistyped family's options are unknown, too
         options = [word for word in unknown if word.startswith("-")]
         nearest = _hint(options[0], parsed.parser.option_names) if options else ""
         parsed.parser.error(f"unrecognized arguments: {' '.join(options or unknown)}{nearest}")

@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from polarlab.api.command_line.records import LookOptions, Results
     from polarlab.cli.drawing import Draughtsman
 
-LONG_S = 2.0  # an activity that takes longer is shown as a bar
-LINE_AFTER_S = ONGOING_EVERY_S  # where there is no terminal, it is a line
+LONG_S = 2.0  # time in s after which a running activity is shown as a bar
+LINE_AFTER_S = ONGOING_EVERY_S  # the same without a terminal, where it is shown as a line
 
 
 DRAWING = "drawing figures"
@@ -30,7 +30,7 @@ DRAWING = "drawing figures"
 
 @contextmanager
 def shown_if_long(activity: str) -> Iterator[None]:
-    """Shows the activity of a block if it takes long."""
+    """Shows what a block is doing if it takes long: as a bar or, without a terminal, as a line."""
     with ConsoleProgress() as progress:
         progress.begin(activity)
         yield
@@ -94,7 +94,7 @@ class ConsoleProgress:
             self._line(str(event))
 
     def begin(self, activity: str) -> None:
-        """Starts an activity without events of its own."""
+        """Shows an activity that sends no events, once it takes long, until `rest` or the next event."""
         self.rest()
         self._expect(activity, None)
 
@@ -130,7 +130,7 @@ class ConsoleProgress:
             self._line(f"{self._text}; this can take a while")
 
     def _show(self) -> None:
-        """Starts the bar, unless the activity has ended meanwhile."""
+        """Shows the bar when its timer expires, unless the activity has ended meanwhile."""
         from polarlab.cli.progress_bar import make_bar
 
         with self._lock:
@@ -146,5 +146,5 @@ class _Extent(TypedDict):
 
 
 def _extent(fraction: float | None) -> _Extent:
-    """Returns the extent of a bar; without a fraction, the bar only pulses."""
+    """Returns a bar's total and completed amounts for a fraction done; without one, the bar only pulses."""
     return {"total": None if fraction is None else 1.0, "completed": fraction or 0.0}

@@ -12,12 +12,12 @@ from rich.text import Text
 
 from polarlab.process import escape_controls
 
-_MIN_WIDTH, _MAX_WIDTH = 6, 20  # of the bar itself; the text is worth more on a narrow terminal
-_REDRAWS_PER_S = 2  # a run's own bar shall not take the processor from its traffic
+_MIN_WIDTH, _MAX_WIDTH = 6, 20  # characters of the bar, which leaves room for the text on a narrow terminal
+_REDRAWS_PER_S = 2  # few, so that the bar of a run takes little processor time from the run's traffic
 
 
 class _Seconds(ProgressColumn):
-    """The seconds since the start, as lines have them."""
+    """Column of the bar with the seconds since the start, in the form in which printed lines have them."""
 
     def __init__(self, started_s: float) -> None:
         self._started_s = started_s
@@ -28,14 +28,14 @@ class _Seconds(ProgressColumn):
 
 
 class _Activity(ProgressColumn):
-    """The activity in words, in one line however narrow the terminal is."""
+    """Column of the bar with the activity in words, shortened to one line on a narrow terminal."""
 
     def render(self, task: Task) -> Text:
         return Text(escape_controls(task.description), no_wrap=True, overflow="ellipsis")
 
 
 def make_bar(started_s: float) -> Progress:
-    """Returns a bar that leaves nothing behind when it ends.
+    """Returns a bar that is erased from the terminal when it ends.
 
     Args:
         started_s: the start, on the clock of time.monotonic.

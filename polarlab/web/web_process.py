@@ -231,7 +231,7 @@ class WebProcess:
         """Logs the process's standard error, up to a limit per hour, and discards the rest."""
         assert self._process.stderr
         room, since_s = _MAX_LOGGED_BYTES, time.monotonic()
-        with contextlib.ExitStack() as opened, contextlib.suppress(OSError):  # no space for a log
+        with contextlib.ExitStack() as opened, contextlib.suppress(OSError):  # the process has ended
             log: IO[str] | None = None
             while printed := os.read(self._process.stderr.fileno(), 4096):
                 if time.monotonic() - since_s > _LOGGED_S:
@@ -241,9 +241,12 @@ class WebProcess:
                 if not text:
                     continue
                 first = log is None
-                log = log or opened.enter_context(new_log())
-                log.write(text)
-                log.flush()
+                try:
+                    log = log or opened.enter_context(new_log())
+                    log.write(text)
+                    log.flush()
+                except OSError:  # no space; the process must not wait because nobody reads what it prints
+                    continue
                 if first and not self._ending:
                     self._on_log(Path(log.name))
 

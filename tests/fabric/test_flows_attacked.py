@@ -47,3 +47,24 @@ def test_what_a_host_sends_through_another_interface_is_not_counted(fabric):
     titles = next(rows)
     sent = sum(int(row[titles.index("tx_bytes")]) for row in rows if "h2_1" in row)
     assert sent < 300_000  # the flows alone; the other interface sends 200 kB a second
+
+
+FLOOD = """
+import socket, sys, time
+sender = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+print("ready", flush=True)
+while True:
+    sender.sendto(bytes(1400), (sys.argv[1], 9))
+    time.sleep(0.01)
+"""
+
+
+def test_frames_that_a_host_sends_beside_flows_make_the_result_not_valid(fabric, tmp_path):
+    hosts = {host.name: host for host in fabric.session.fabric.hosts}
+    attack = acting(fabric, "h4_1", FLOOD, format_ip(hosts["h5_1"].ip))
+    try:
+        fidelity = fabric.traffic(out=tmp_path / "run", load=0.1, duration=2, **FLOWS).summary.fidelity
+    finally:
+        attack.stop()
+    assert not fidelity.valid
+    assert any(reason.startswith("h4_1 ") and "besides" in reason for reason in fidelity.reasons)

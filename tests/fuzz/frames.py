@@ -291,7 +291,7 @@ def _segment_round(made_up: int, rng: random.Random) -> str:
         return "a rank had a wrong result"
     if (outcome.received.frames > outcome.sent.frames).any():
         return "more arrived than was sent"
-    if outcome.acknowledgements_received > outcome.acknowledgements_sent:
+    if outcome.acknowledgements_received.sum() > outcome.acknowledgements_sent.sum():
         return "more acknowledgements arrived than were sent"
     return ""
 

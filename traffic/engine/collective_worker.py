@@ -93,7 +93,8 @@ class CollectiveWorker:
         # Packets sent and received since the last call of `_count_sent` and `_count_received`.
         self._uncounted_sent: list[tuple[int, int, int, int]] = []
         self._uncounted_received: list[tuple[int, ...]] = []
-        self._acknowledgements_sent = self._acknowledgements_received = 0
+        self._acknowledgements_sent = np.zeros(len(job.hosts), np.int64)
+        self._acknowledgements_received = np.zeros(len(job.hosts), np.int64)
         # Progress in bytes (message size per iteration): of all, completed, and current iterations.
         self._total = (job.iterations + job.warmup_iterations) * sum(job.message_bytes)
         self._completed = self._weight = 0
@@ -292,7 +293,7 @@ class CollectiveWorker:
                 incoming.owed = ACKNOWLEDGE_EVERY  # due immediately
                 continue
             incoming.answers += 1
-            self._acknowledgements_sent += 1
+            self._acknowledgements_sent[self._host_of[destination]] += 1
 
     def _process_frames(self, count: int, now_ns: int) -> None:
         """Processes received frames one by one, not in bulk, because few arrive at a time.
@@ -318,7 +319,7 @@ class CollectiveWorker:
                 if head.kind == ACKNOWLEDGEMENT and self._process_acknowledgement(
                     (receiver, sender), head, payload, now_ns
                 ):
-                    self._acknowledgements_received += 1
+                    self._acknowledgements_received[self._host_of[receiver]] += 1
                 elif head.kind == DATA and self._process_segment((sender, receiver), head, payload, now_ns):
                     self._uncounted_received.append((sender, receiver, arrivals_ns[slot], *head))
                 else:

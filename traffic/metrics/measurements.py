@@ -129,7 +129,7 @@ class CollectiveOutcome:
         iterations: ITERATION records of all completed iterations.
         finished_ns: int64, iterations x ranks: time from the iteration's start to each rank's result.
         resent: number of retransmitted segments.
-        acknowledgements_sent, acknowledgements_received: frames without data.
+        acknowledgements_sent, acknowledgements_received: int64, hosts: frames without data of each host.
         failed: reason why the collective ended early; empty if it did not.
     """
 
@@ -139,8 +139,8 @@ class CollectiveOutcome:
     iterations: npt.NDArray[np.void]
     finished_ns: npt.NDArray[np.int64]
     resent: int
-    acknowledgements_sent: int
-    acknowledgements_received: int
+    acknowledgements_sent: npt.NDArray[np.int64]
+    acknowledgements_received: npt.NDArray[np.int64]
     failed: str
 
 
@@ -287,8 +287,8 @@ def no_outcome(hosts: int, ranks: Sequence[int], seconds: float, failed: str) ->
         iterations=np.zeros(0, ITERATION),
         finished_ns=np.zeros((0, len(ranks)), np.int64),
         resent=0,
-        acknowledgements_sent=0,
-        acknowledgements_received=0,
+        acknowledgements_sent=np.zeros(hosts, np.int64),
+        acknowledgements_received=np.zeros(hosts, np.int64),
         failed=failed,
     )
 

@@ -1,1 +1,1 @@
-"""Items that no paper has: failures, thresholds, a controller's loop, deadlock freedom, fair comparisons."""
+"""Figures that no paper has: failures, thresholds, controller loops, deadlock freedom, fair comparisons."""

@@ -36,7 +36,7 @@ PLOT = BarChart(
 
 @dataclass(frozen=True)
 class Contest:
-    """A network with routings that need one virtual channel, and others that need one per hop.
+    """A network on which routings with one virtual channel are compared with routings with one per hop.
 
     Attributes:
         network: the network.
@@ -70,7 +70,7 @@ class Contest:
 
 
 def channels_of(routers: RouterSettings) -> str:
-    """Describes the virtual channels of routers in words.
+    """Describes the virtual channels of routers in words for a curve's label, such as `4 by hop`.
 
     Args:
         routers: settings of routers and links.
@@ -81,7 +81,16 @@ def channels_of(routers: RouterSettings) -> str:
 def _contest(
     label: str, hosts: int, adversarial: str, free: str, by_hop: dict[str, int], **params: Parameter
 ) -> Contest:
-    """Returns a contest for the family that the label's first word names."""
+    """Returns a contest on a network of the family that the label's first word names.
+
+    Args:
+        label: label of the network.
+        hosts: endpoints at each router that has any.
+        adversarial: name of the adversarial pattern.
+        free: space-separated names of routings that are deadlock-free with one virtual channel.
+        by_hop: name of each other routing -> hops of its longest path.
+        params: parameters of the network.
+    """
     return Contest(
         network(label, label.partition(" ")[0], **params),
         hosts,
@@ -92,7 +101,7 @@ def _contest(
 
 
 def _two(minimal: str, adaptive: str, hops: int) -> dict[str, int]:
-    """Returns the hops of a minimal routing, and of one whose detours have twice as many."""
+    """Returns routing -> hops of its longest path; the detours of the adaptive one have twice as many."""
     return {minimal: hops, adaptive: 2 * hops}
 
 

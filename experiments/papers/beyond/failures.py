@@ -32,7 +32,7 @@ _Q, _QUICK_Q = 11, 7
 # Each channel has the same buffer as one of the four that suffice for the intact network.
 _ROUTERS = RouterSettings(channels=8)
 LOW = 0.1
-_AT_LOW = LoadSteps(precision=LOW, steps=1, max_load=LOW)  # this load alone
+_AT_LOW = LoadSteps(precision=LOW, steps=1, max_load=LOW)  # simulates only load LOW
 PLOT = Plot(
     "failed",
     "value",
@@ -46,7 +46,15 @@ PLOT = Plot(
 
 
 def _curve(scale: Scale, routing: str, share: float, replanned: bool, loads: LoadSteps) -> Curve:
-    """Returns the curve of a PolarFly with a share of failed links; an intact one needs no repair."""
+    """Returns the curve of a PolarFly under uniform traffic.
+
+    Args:
+        scale: the scale, which determines the order q.
+        routing: name of the routing.
+        share: share of the links that fail before the first packet; 0 for an intact network.
+        replanned: whether switches get a plan for the surviving graph, in addition to fast reroute.
+        loads: the loads to simulate.
+    """
     whole = polarfly(_QUICK_Q if scale.quick else _Q, routing, routers=_ROUTERS)
     curve = Curve(f"PF-{_ROUTINGS[routing]}", whole, UNIFORM, loads)
     if not share:

@@ -93,7 +93,7 @@ def best_routing_of(family: str) -> BestRouting:
 
 
 def _members(scale: Scale) -> list[tuple[str, NetworkWithHosts]]:
-    """Returns the members of each comparison."""
+    """Returns (comparison, member) for all members of all comparisons, in the order of the chart."""
     return [(one, member) for one in COMPARISONS for member in compared_members(_order(scale), one)]
 
 
@@ -102,14 +102,14 @@ def _order(scale: Scale) -> int:
 
 
 def _remark(scale: Scale) -> str:
-    """Returns the note on families that are not compared, and on the search for bisections."""
+    """Returns the user's note: which families each comparison lacks, and how bisections are searched."""
     missing = {one: left_out(_order(scale), one) for one in COMPARISONS}
     without = "; ".join(f"{one}: {', '.join(names)}" for one, names in missing.items() if names)
     return ". ".join(filter(None, (f"families without a comparable member: {without}", search_remark())))
 
 
 def _curves(member: NetworkWithHosts, scale: Scale) -> dict[str, Curve]:
-    """Returns the curves of a member by the column of their saturation."""
+    """Returns column of the chart, `uniform`, `tornado` or `adversarial` -> a member's curve for it."""
     of_family = best_routing_of(member.network.family)
     # Detours of adaptive routings consist of two minimal paths; each hop has its own channel.
     adaptive = of_family.routing != "nca"

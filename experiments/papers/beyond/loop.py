@@ -25,8 +25,8 @@ from experiments.spec.fabric import FabricOptions
 
 _PATTERNS = (RANDOM, "perm2hop")
 _QS, _QUICK_QS = (3, 5, 7, 9, 11), (3, 5, 7)
-_PERIODS, _QUICK_PERIODS = (20, 100, 400), (20, 100)  # cycles
-# The warm-up lasts this many periods of the loop, but at least this many cycles.
+_PERIODS, _QUICK_PERIODS = (20, 100, 400), (20, 100)  # periods of the loop, in cycles
+# The warm-up lasts _WARM_PERIODS periods of the loop, but at least _WARM_CYCLES cycles.
 _WARM_PERIODS, _WARM_CYCLES = 100, 8000
 _QUICK_WARM_PERIODS, _QUICK_WARM_CYCLES = 40, 2000
 _PER_PACKET = 0
@@ -43,7 +43,12 @@ PLOT = Plot(
 
 
 def _fabric(q: int, period: int) -> FabricOptions:
-    """Returns a PolarFly with UGAL_PF under a loop; at period 0, sources decide for each packet."""
+    """Returns a PolarFly with UGAL_PF whose controller moves flows in a loop.
+
+    Args:
+        q: order of the field.
+        period: cycles between two steps of the loop; 0 if, instead, sources decide for each packet.
+    """
     whole = polarfly(q, "ugal-pf", routers=divided_port(4))
     return whole if period == _PER_PACKET else replace(whole, decision=f"buckets:period={period}")
 
@@ -62,7 +67,7 @@ def _curve(q: int, period: int, pattern: str, scale: Scale, loads: LoadSteps) ->
 
 
 def _members(scale: Scale) -> list[tuple[int, int, str]]:
-    """Returns all combinations of order, period and pattern."""
+    """Returns all combinations (order q, loop period in cycles, pattern) of a scale."""
     orders, periods = (_QUICK_QS, _QUICK_PERIODS) if scale.quick else (_QS, _PERIODS)
     return [
         (q, period, pattern) for q in orders for period in (_PER_PACKET, *periods) for pattern in _PATTERNS

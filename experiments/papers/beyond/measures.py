@@ -9,8 +9,8 @@ from experiments.papers.performance.model import CurvePoint, MeasuredCurve
 from experiments.points.loads import LoadSteps
 
 HALF = 0.5
-AT_HALF = LoadSteps(precision=HALF, steps=1, max_load=HALF)  # this load alone
-AT_FULL = LoadSteps(precision=1.0, steps=1, max_load=1.0)  # this load alone
+AT_HALF = LoadSteps(precision=HALF, steps=1, max_load=HALF)  # simulates only load HALF
+AT_FULL = LoadSteps(precision=1.0, steps=1, max_load=1.0)  # simulates only full load
 
 
 def saturating_loads(scale: Scale) -> LoadSteps:
@@ -23,7 +23,7 @@ def saturating_loads(scale: Scale) -> LoadSteps:
 
 
 def all_complete(*curves: MeasuredCurve) -> bool:
-    """Returns whether curves have all their points, so that a row can be built from them.
+    """Returns whether all given curves have all their points, so that a figure's row can be built from them.
 
     Args:
         curves: the curves.

@@ -23,10 +23,10 @@ from topology.registry import FAMILIES as ALL_FAMILIES
 RADIX, ENDPOINTS = "equal ports of a router", "equal endpoints"
 COST, PRICE = "equal cost of an endpoint in ports", "equal cost of an endpoint in $"
 COMPARISONS = (RADIX, ENDPOINTS, COST, PRICE)
-_NEAREST = 6  # members nearest in endpoints, among which the one of nearest cost is chosen
+_NEAREST = 6  # number of members nearest in endpoints, of which the one nearest in cost is chosen
 _TREE_LEVELS = 3
 _PORTS_APART = 1
-_MAX_FACTOR = 2.0  # factor between endpoints, or costs
+_MAX_FACTOR = 2.0  # largest factor between the endpoints, or costs, of comparable networks
 # Limit for members of equal ports, as a multiple of the PolarFly's endpoints: larger simulations take hours.
 _MAX_ENDPOINTS = 8
 
@@ -81,7 +81,7 @@ def _any(_member: Member) -> bool:
 
 
 def _of_paper(member: Member) -> bool:
-    """Returns whether a PolarStar has one of its paper's supernodes, of more than one router."""
+    """Returns whether a PolarStar has supernodes of a kind in its paper, with more than one router each."""
     return member.params["supernode"] in ("iq", "paley") and member.params["degree"] != 0
 
 
@@ -90,7 +90,7 @@ def _price(one: NetworkWithHosts) -> float:
     return network_cost(one.network.graph(), one.hosts, paper_prices()).per_endpoint
 
 
-# Family -> whether a member is compared: some families have more variants than their sources describe.
+# Family -> (member -> whether it is compared); some families have more variants than their sources describe.
 _FORMS: dict[str, Callable[[Member], bool]] = {
     "polarstar": _of_paper,
     "dragonfly": lambda member: {*member.params} == {"a", "h"},
@@ -184,7 +184,7 @@ def _nearest(family: str, base: NetworkWithHosts, comparison: str) -> NetworkWit
 
 
 def _log_distance(one: NetworkWithHosts, base: NetworkWithHosts, comparison: str) -> tuple[float, ...]:
-    """Returns the log distances between two networks: in the compared quantity and in endpoints."""
+    """Returns how far two networks are apart: log ratio of the compared quantity, and of their endpoints."""
     if comparison == RADIX:
         return (0.0,)  # endpoints and cost may differ
     counted = _COUNTED[comparison]
@@ -192,7 +192,10 @@ def _log_distance(one: NetworkWithHosts, base: NetworkWithHosts, comparison: str
 
 
 def _of_equal_ports(family: str, base: NetworkWithHosts) -> NetworkWithHosts | None:
-    """Returns the member nearest in ports; among equally near ones, the one with most endpoints."""
+    """Returns a family's member whose routers' ports are nearest to those of a network; None without one.
+
+    Ports may differ by one. Among equally near members, it is the one with most endpoints.
+    """
     members = [
         one
         for one in _members(family)
@@ -203,7 +206,10 @@ def _of_equal_ports(family: str, base: NetworkWithHosts) -> NetworkWithHosts | N
 
 
 def _ports(member: Member) -> int:
-    """Returns the ports of a router by formula; in trees, switches without hosts have the most ports."""
+    """Returns the largest number of ports of a member's routers, from formulas instead of its graph.
+
+    In trees, switches without hosts have the most ports.
+    """
     return member.radix + (member.hosts if member.hosting is None else 0)
 
 
@@ -214,5 +220,5 @@ def _with_hosts(family: str, members: Iterable[Member]) -> Iterator[NetworkWithH
 
 
 def _factor(one: float, other: float) -> float:
-    """Returns the logarithm of the factor between two numbers, at least 0."""
+    """Returns the absolute logarithm of the ratio of two numbers: 0 if they are equal."""
     return abs(math.log(one / other))

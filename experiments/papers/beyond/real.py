@@ -64,12 +64,12 @@ class RealNetwork:
 
     @property
     def routings(self) -> tuple[str, ...]:
-        """A minimal routing, and the routing of `fair`."""
+        """The routings to measure: a minimal one, and the family's best routing (`fair.best_routing_of`)."""
         family = self.member.network.family
         return tuple(dict.fromkeys((_MINIMAL.get(family, "min"), best_routing_of(family).routing)))
 
     def sweep(self) -> Sweep:
-        """Returns the specification of its sweep.
+        """Returns the specification of the sweep that measures the network.
 
         Raises:
             UsageError: the fabric cannot carry the traffic.
@@ -118,7 +118,7 @@ def real_packets(scale: Scale, settings: ComputeSettings) -> ItemResult:
         NegativeResult: a proof failed, or packets did not take the planned paths.
         KeyboardInterrupt: Ctrl-C; the folders have the points measured until then.
     """
-    from emulation.requirements import require_emulation  # only this item needs Mininet
+    from emulation.requirements import require_emulation  # only this figure needs Mininet
 
     require_emulation()
     rows: list[Row] = []
@@ -129,7 +129,7 @@ def real_packets(scale: Scale, settings: ComputeSettings) -> ItemResult:
 
 
 def _compared(one: RealNetwork, settings: ComputeSettings) -> list[Compared]:
-    """Returns the points of a network, and measures those that its folder lacks."""
+    """Measures the points of a network that its folder lacks, and compares all points with simulations."""
     from experiments.simulation.crosscheck import crosscheck  # importing it compiles the simulator
     from experiments.sweep import run_sweep
 
@@ -148,7 +148,7 @@ def _compared(one: RealNetwork, settings: ComputeSettings) -> list[Compared]:
 
 
 def _row(one: RealNetwork, point: Compared) -> Row:
-    """Returns the row of a point."""
+    """Returns the figure's row for a point: measured, simulated and predicted load."""
     member = one.member
     traffic = point.pattern if point.pattern in (UNIFORM, TORNADO) else "adversarial"
     return {

@@ -35,12 +35,12 @@ PLOT = Plot(
 
 
 def _members(scale: Scale) -> list[tuple[float, str]]:
-    """Returns all combinations of threshold and pattern."""
+    """Returns all combinations (threshold, pattern) of a scale."""
     return list(product(_QUICK_THRESHOLDS if scale.quick else _THRESHOLDS, _PATTERNS))
 
 
 def _curve(threshold: float, pattern: str, scale: Scale, loads: LoadSteps) -> Curve:
-    """Returns a curve of a PolarFly with UGAL_PF."""
+    """Returns the curve of a PolarFly with UGAL_PF at a threshold, under a pattern."""
     q = _QUICK_Q if scale.quick else _Q
     fabric = polarfly(q, f"ugal-pf:threshold={threshold}", routers=divided_port(4))
     return Curve(f"threshold {threshold}", fabric, pattern, loads)

@@ -13,7 +13,7 @@ _TRUNKINGS = (1, 2, 4, 8)
 
 
 def _dragonflies(ports: int, trunking: int | None) -> Iterator[tuple[int, int]]:
-    """Yields radix and endpoints of dragonflies with as many hosts as their links carry at full uniform load.
+    """Yields (radix, endpoints) of dragonflies with as many hosts as their links carry at full uniform load.
 
     Args:
         ports: the largest radix, including endpoints.
@@ -31,7 +31,7 @@ def _dragonflies(ports: int, trunking: int | None) -> Iterator[tuple[int, int]]:
 
 
 def _cubes(ports: int) -> Iterator[tuple[int, int]]:
-    """Yields radix and endpoints of Hamming graphs of three equal dimensions."""
+    """Yields (radix, endpoints) of Hamming graphs of three equal dimensions, as for dragonflies."""
     for size in range(2, ports):
         balance = balance_of([LinkClass("dimension", size - 1, (size - 1) / size)])
         if balance:

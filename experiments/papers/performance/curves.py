@@ -123,7 +123,7 @@ class _Search:
         self._rows: dict[float, list[tuple[str, SimulatedTraffic]]] = {}
 
     def of_load(self, load: float) -> list[tuple[str, SimulatedTraffic]]:
-        """Returns digest and traffic of each simulation at a load, one per seed."""
+        """Returns (digest of the simulated point, traffic) for each seed at a load."""
         if load not in self._rows:
             traffic = replications(self.curve, load, self._scale)
             self._rows[load] = [(digest_of(self.curve, one), one) for one in traffic]
@@ -145,11 +145,11 @@ class _Search:
         return [point for load, point in points.items() if load in tried]
 
     def tried(self) -> dict[float, bool]:
-        """Returns the known loads, and whether each is stable."""
+        """Returns load -> whether it is stable, for the loads in the table."""
         return {point.load: point.stable for point in self.points()}
 
     def measured(self) -> MeasuredCurve:
-        """Returns the curve with its points in the table."""
+        """Returns the curve with those of its points that are in the table, and whether these are all."""
         points = self.points()
         rows = [self._store.get(digest) for point in points for digest, _ in self.of_load(point.load)]
         complete = not next_loads(self.curve.loads, {point.load: point.stable for point in points})
@@ -159,7 +159,7 @@ class _Search:
 
 
 class _PointOfCurve(NamedTuple):
-    """A simulation of a curve, by its index in the group, at a load and with a seed."""
+    """One simulation to run: index of the curve in its group, load, and seed."""
 
     number: int
     load: float
@@ -177,11 +177,15 @@ class _CurvesOfNetwork(SimulatedGroup[_PointOfCurve, StoredPoint]):
 
     @cached_property
     def _tried(self) -> list[dict[float, bool]]:
-        """The known loads of each curve, and whether each is stable."""
+        """For each curve of the group, load -> whether it is stable."""
         return [search.tried() for search in self.searches]
 
     def wanted(self, ahead: int = 1) -> list[_PointOfCurve]:
-        """Returns the next simulations of each curve."""
+        """Returns the simulations to run next, without duplicates.
+
+        Args:
+            ahead: number of loads of each curve, of which the first may make the others needless.
+        """
         wanted: dict[str, _PointOfCurve] = {}  # by digest, since curves may share loads
         for number, (search, tried) in enumerate(zip(self.searches, self._tried, strict=True)):
             for load in next_loads(search.curve.loads, tried, ahead):
@@ -199,7 +203,7 @@ class _CurvesOfNetwork(SimulatedGroup[_PointOfCurve, StoredPoint]):
         )
 
     def prepare(self, _on_event: OnEvent) -> PlannedFabric:
-        """Plans the network silently: the limitations that it would report are known for these curves."""
+        """Plans the network without reporting events: its warnings are known for the papers' curves."""
         return super().prepare(ignore)
 
     def simulation(self, point: _PointOfCurve) -> tuple[FabricOptions, SimulatedTraffic]:
@@ -208,11 +212,11 @@ class _CurvesOfNetwork(SimulatedGroup[_PointOfCurve, StoredPoint]):
         return self.fabric, next(traffic for _, traffic in of_load if traffic.seed == point.seed)
 
     def condense(self, point: _PointOfCurve, record: SimulationRecord) -> StoredPoint:
-        """Returns the table row for a simulation."""
+        """Returns the row of a simulation in the table of points."""
         return _stored(self.searches[point.number].curve, record)
 
     def keep(self, point: _PointOfCurve, outcome: StoredPoint, seconds_left: float | None) -> None:
-        """Adds a row to the table."""
+        """Adds a row to the table of points, and reports it."""
         self._store.add(outcome)
         del self._tried
         tried = Notice(
@@ -240,7 +244,7 @@ def replications(curve: Curve, load: float, scale: Scale) -> Iterator[SimulatedT
 
 
 def _mean(points: Sequence[CurvePoint]) -> CurvePoint:
-    """Returns the mean of a point over its seeds; a single seed keeps its own intervals."""
+    """Returns the mean over the seeds of a curve's point; a single seed keeps its intervals over batches."""
     if len(points) == 1:
         return points[0]
     accepted, accepted_ci95 = interval([point.accepted for point in points])
@@ -259,7 +263,7 @@ def _mean(points: Sequence[CurvePoint]) -> CurvePoint:
 
 
 def _stored(curve: Curve, record: SimulationRecord) -> StoredPoint:
-    """Returns the table row for a simulation of a curve."""
+    """Returns the row in the table of points for the record of a curve's simulation."""
     traffic = record.traffic
     assert isinstance(traffic, SimulatedTraffic)
     offered, accepted = offered_and_accepted(record)

@@ -31,8 +31,8 @@ KEPT_CODE = "kept_code.csv"
 SIMULATOR, FAILURES, APPLICATIONS = "simulator", "failures", "applications"
 _PACKAGES = ("simulation", "traffic/workload", "routing")
 _ALGORITHMS = "routing/algorithms"
-_JUDGING = ("routing/deadlock", "routing/verification")  # proofs of plans, which no plan depends on
-# Only points with failures depend on these.
+_JUDGING = ("routing/deadlock", "routing/verification")  # code that proves plans but changes none
+# Files and folders of code on which only points with failures depend.
 _OF_FAILURES = ("simulation/faults.py", "simulation/kernels/failures.py", "routing/replan")
 _OF_APPLICATIONS = (
     "traffic/workload/collectives",
@@ -42,7 +42,7 @@ _OF_APPLICATIONS = (
 
 @dataclass(frozen=True)
 class KeptCode:
-    """A row of the table: a part of the code that still produces the numbers of kept points.
+    """A row of `kept_code.csv`: a part of the code that still produces the numbers of points kept earlier.
 
     Attributes:
         part: SIMULATOR, FAILURES, APPLICATIONS, or the name of a routing.
@@ -59,7 +59,7 @@ class KeptCode:
 
 @cache
 def kept_code() -> Mapping[str, KeptCode]:
-    """Returns the rows of the table by part."""
+    """Returns part of the code -> its row in `kept_code.csv`."""
     with files("experiments.papers").joinpath(KEPT_CODE).open(encoding="utf-8") as lines:
         return {row.part: row for row in msgspec.convert(list(csv.DictReader(lines)), list[KeptCode])}
 
@@ -79,7 +79,7 @@ def code_today(part: str) -> str:
 
 @cache
 def code_when_kept(part: str) -> str:
-    """Returns the digest of a part of the code that identifies the stored points computed with it."""
+    """Returns the digest of a part of the code under which points are stored, even if the code has moved."""
     today, row = code_today(part), kept_code().get(part)
     return row.kept if row is not None and row.today == today else today
 
@@ -92,7 +92,7 @@ def digest_of(curve: Curve, traffic: SimulatedTraffic) -> str:
         traffic: the traffic at one load and with one seed.
     """
     failures: list[object] = []
-    if traffic.faults:  # so that points without failures kept their digests when failures were added
+    if traffic.faults:  # otherwise left out, as points without failures must keep their older digests
         lines = [fault.line for fault in traffic.faults]
         failures = [lines, traffic.replan_cycles, code_when_kept(FAILURES)]
     parts = (
@@ -122,7 +122,7 @@ def _digest(parts: tuple[object, ...]) -> str:
 
 
 def _fabric_parts(fabric: FabricOptions) -> tuple[object, ...]:
-    """Returns what code, network and routing contribute to a digest."""
+    """Returns the values about code, network, routing and routers from which a point's digest is computed."""
     return (
         code_when_kept(SIMULATOR),
         code_when_kept(fabric.routing.partition(":")[0]),
@@ -137,7 +137,7 @@ def _fabric_parts(fabric: FabricOptions) -> tuple[object, ...]:
 
 @cache
 def _graph_digest(family: str, graph: Topology) -> str:
-    """Returns a digest of a network's ports, minimal paths, groups, and routers with hosts."""
+    """Returns a digest of a network's links, minimal paths, groups of routers, and routers with hosts."""
     digest = hashlib.sha256(family.encode())
     digest.update(repr([link.ends for link in graph.link_list]).encode())
     digest.update(repr((graph.clusters().members, graph.host_counts(1).tolist())).encode())

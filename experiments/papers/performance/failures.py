@@ -14,7 +14,8 @@ from topology.analysis.resilience import survived_failures
 from topology.base import Topology
 from topology.faults import Fault, link_component
 
-MAX_SHARE = 0.2  # of the links; orders are drawn so that the graph survives the failure of this share
+# Largest share of failed links; orders of failure are drawn so that the graph stays connected without it.
+MAX_SHARE = 0.2
 _REPLAN_CYCLES = 1  # one new plan, in the cycle after all links have failed
 
 

@@ -17,7 +17,7 @@ from experiments.spec.fabric import FabricOptions, routing_name
 from simulation.settings import ChannelPolicy, RouterSettings
 from topology.errors import UsageError
 
-_PORT_FLITS = 128  # [PolarFly, section VIII-A]
+_PORT_FLITS = 128  # buffer of a port in the PolarFly paper, section VIII-A
 _SHARED_CHANNELS = 4
 _WIDE = 20.0  # ratio of loads from which a panel's horizontal axis is logarithmic
 
@@ -106,12 +106,12 @@ class Curve:
 
     @property
     def name(self) -> str:
-        """Its label and its pattern, such as `PF-UGAL, tornado`."""
+        """The curve's label and pattern, such as `PF-UGAL, tornado`."""
         return f"{self.label}, {self.pattern}"
 
     @property
     def choices(self) -> tuple[str, str]:
-        """The words that select it: its label (all patterns), or its label with its pattern."""
+        """Words of --curves that select this curve: its label (all patterns), or label and pattern."""
         return self.label, f"{self.label}:{self.pattern}"
 
 
@@ -147,7 +147,7 @@ class CurveNotMeasuredError(UsageError):
 
 @dataclass(frozen=True)
 class MeasuredCurve:
-    """A curve with its points.
+    """A curve with its simulated points.
 
     Attributes:
         curve: the curve.
@@ -163,7 +163,7 @@ class MeasuredCurve:
 
     @property
     def points(self) -> Sequence[CurvePoint]:
-        """Its points, by ascending load.
+        """The points of the curve, by ascending load.
 
         Raises:
             CurveNotMeasuredError: some are missing.
@@ -198,7 +198,7 @@ class MeasuredCurve:
         return Value(load, (load, load if beyond is None else beyond))
 
     def _end(self) -> tuple[CurvePoint | None, float | None]:
-        """Returns the last stable point and the lowest saturated load; None for one that does not exist."""
+        """Returns the last point below all saturated loads, if any, and the lowest saturated load, if any."""
         beyond = min((point.load for point in self.points if not point.stable), default=None)
         stable = [point for point in self.points if beyond is None or point.load < beyond]
         return (stable[-1] if stable else None), beyond
@@ -267,7 +267,7 @@ class SimulatedItem:
     Attributes:
         title: its content, in a phrase.
         curves: scale -> the curves that it needs.
-        find: the curves with their points, scale -> result.
+        find: (curves with their points, scale) -> result.
         plot: the drawing of its rows.
     """
 
@@ -283,7 +283,7 @@ class PlacedItem:
 
     Attributes:
         title: its content, in a phrase.
-        compute: scale, settings -> what it has found.
+        compute: scale, settings -> result.
         plot: the drawing of its rows.
         real: whether it sends real packets, which needs root.
         by_chance: whether its numbers depend on chance, so that a number of seeds can be chosen.

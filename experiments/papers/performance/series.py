@@ -22,12 +22,12 @@ BIT_SHUFFLE, BIT_REVERSE = "bit-shuffle", "bit-reverse"
 # Papers choose intermediates among all routers, which spreads detours evenly; among 256 the spread is worse.
 UGAL = "ugal:intermediates=4094"
 VALIANT = "valiant:intermediates=1024"  # among all routers, for the same reason
-UGAL_HIERARCHICAL = f"{UGAL},over=hierarchical"  # on dragonflies
+UGAL_HIERARCHICAL = f"{UGAL},over=hierarchical"  # the same routing on dragonflies
 # For graphs whose many minimal paths need many groups: with all routers in each, the plan needs over 10 GB.
 # Different destinations get different intermediates, so the total load of the detours is still even.
 UGAL_OF_MANY_GROUPS = "ugal:intermediates=256"
 COARSE = LoadSteps(precision=0.05, steps=2)
-OVERLOAD = LoadSteps(precision=1.0, steps=1)  # full load alone
+OVERLOAD = LoadSteps(precision=1.0, steps=1)  # simulates only full load
 # Key of a claim -> function that returns its value, or None if the curves have none.
 Values = Mapping[str, Callable[[], Value | float | None]]
 # Label of a network and its routing, such as `PF-UGAL`, and name of a pattern.
@@ -55,7 +55,7 @@ def curves_of(fabrics: Mapping[str, FabricOptions], patterns: Sequence[str], loa
 
 
 def by_name(curves: MeasuredCurves) -> dict[Name, MeasuredCurve]:
-    """Returns curves by name.
+    """Returns name (label and pattern) -> curve.
 
     Args:
         curves: the curves with their points.
@@ -101,7 +101,7 @@ def at_full_size(
 
 
 def _quick_remark(curves: MeasuredCurves) -> str:
-    """Returns why no claim is computed at quick scale, and the saturation of each complete curve."""
+    """Returns the note at quick scale: why no claim is computed, and each complete curve's saturation."""
     sizes = sorted({curve.fabric.topology.routers for curve in curves})
     numbers: dict[str, list[str]] = {}
     for curve, found in curves.items():
@@ -153,7 +153,7 @@ def latency_ratio(below: MeasuredCurve, above: MeasuredCurve) -> float | None:
 
 
 def latency_ratios(below: MeasuredCurve, above: MeasuredCurve) -> dict[float, float]:
-    """Returns the ratio of two curves' latencies for each load that is stable for both.
+    """Returns load -> ratio of two curves' latencies, for each load that is stable for both.
 
     Args:
         below: the curve whose latencies are the divisors.

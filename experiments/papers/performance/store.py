@@ -20,13 +20,13 @@ from topology.errors import ParameterError
 from topology.files.reading import RESULT_BYTES, read_bytes, read_lines
 
 POINTS = "points.csv"
-_OF_ONE_RUN = ("curve", "seconds")  # columns that may differ between rows of the same simulation
-_MAX_SHARE = 1.5  # of full load; in a short window, chance may result in more than 1
+_OF_ONE_RUN = ("curve", "seconds")  # columns that may differ between two rows with one digest
+_MAX_SHARE = 1.5  # largest valid load, as a share of full load: in a short window, it may exceed 1 by chance
 
 
 @dataclass(frozen=True)
 class StoredPoint(CurvePoint):
-    """A row of the table: a point of a curve with one seed.
+    """A row of the table of simulated points: a point of a curve with one seed.
 
     Attributes:
         digest: digest of everything that determines the numbers.
@@ -73,7 +73,7 @@ class RowStore(Generic[RowT]):
     """A table in a folder whose rows are identified by digests."""
 
     def __init__(self, directory: RunDirectory, name: str, kind: type[RowT]) -> None:
-        """Reads the table, if there is one.
+        """Reads the rows of the table, if the file exists.
 
         Args:
             directory: the folder.
@@ -113,7 +113,7 @@ class RowStore(Generic[RowT]):
 
 
 def _check_header(file: Path, columns: Sequence[str]) -> None:
-    """Raises ParameterError unless a file starts with the columns' names, or with a truncated line of them.
+    """Raises ParameterError unless a table's first line, which may be truncated, has the columns' names.
 
     Called before anything is written, as the caller then drops a truncated row and appends new ones.
     """
@@ -128,7 +128,7 @@ def _check_header(file: Path, columns: Sequence[str]) -> None:
 
 
 def _by_digest(rows: Iterable[RowT], file: Path) -> dict[str, RowT]:
-    """Returns rows by digest; raises ParameterError if two rows of one digest differ in their numbers."""
+    """Returns digest -> row; raises ParameterError if two rows of one digest differ in their numbers."""
     found: dict[str, RowT] = {}
     for row in rows:
         first = found.setdefault(row.digest, row)
@@ -141,7 +141,7 @@ def _by_digest(rows: Iterable[RowT], file: Path) -> dict[str, RowT]:
 
 
 def _numbers(row: _Digested) -> list[object]:
-    """Returns the values of a row without the simulation's time and the curve's name."""
+    """Returns those values of a row that its digest determines: not the curve's name and the run time."""
     return [value for name, value in vars(row).items() if name not in _OF_ONE_RUN]
 
 
@@ -165,8 +165,8 @@ def _read_rows(file: Path, kind: type[RowT]) -> list[RowT]:
 
 
 class PointStore(RowStore[StoredPoint]):
-    """The table of points of a folder."""
+    """The table of simulated points in the folder of a paper."""
 
     def __init__(self, directory: RunDirectory) -> None:
-        """Reads the table, if there is one."""
+        """Reads the points in a folder's table, if the folder has one."""
         super().__init__(directory, POINTS, StoredPoint)

@@ -77,7 +77,7 @@ def cost(curves: MeasuredCurves, _scale: Scale) -> ItemResult:
 
 
 def _accepted(curves: MeasuredCurves, pattern: str) -> dict[str, Value]:
-    """Returns the saturation of each network under a pattern with its best routing; empty without curves."""
+    """Returns network -> saturation under a pattern with its best routing; empty if there are no curves."""
     found = by_name(curves)
     return {
         network: max(found[name, pattern].saturation for name in names)

@@ -40,7 +40,13 @@ def expansion(scale: Scale) -> ItemResult:
 
 
 def _grown(base: PolarFly, kind: str, copies: int) -> Row:
-    """Returns the sizes and distances of a PolarFly with copies of one kind."""
+    """Returns the row of a PolarFly with copied clusters: its sizes and distances.
+
+    Args:
+        base: the PolarFly.
+        kind: kind of the copied clusters.
+        copies: number of copies.
+    """
     plain = kind == _PLAIN
     graph = plain_copies(base, copies) if plain else ExpandedPolarFly(base.q, f"{kind}:{copies}")
     return {

@@ -17,7 +17,7 @@ _MIN_RADIX = 18  # the paper's bound applies from this radix on
 
 
 def _networks(scale: Scale) -> Iterator[tuple[str, Network]]:
-    """Yields (family, network), PolarFlies of all radixes first."""
+    """Yields (name of the family, network to bisect), PolarFlies of all radixes first."""
     largest = _QUICK_RADIX if scale.quick else _LARGEST_RADIX
     radixes = [radix for radix in polarfly_radixes(_LARGEST_RADIX) if 6 <= radix <= largest]
     chosen = sorted({*radixes, _LARGEST_RADIX})

@@ -39,12 +39,16 @@ _ONE_HOP, _TWO_HOPS = "perm1hop", "perm2hop"
 _SIZES, _QUICK_SIZES = (13, 19, 25, 31), (5, 7, 9)
 _COPIES, _QUICK_COPIES = (3, 6, 9, 12), (1, 3)
 _AUTHORS_ROUTERS = shared_port()
-_Q, _QUICK_Q = 31, 7  # of Table V
+_Q, _QUICK_Q = 31, 7  # order of the PolarFly in Table V, and at quick scale
 _GROWN = {"quadric": 2, "nonquadric": 1}  # kind of cluster -> ports that each copy adds
 
 
 def _loads(fabric: FabricOptions, pattern: str, scale: Scale) -> LoadSteps:
-    """Returns the loads of a curve: low ones if all p hosts share one path, which load 1 / p saturates."""
+    """Returns the loads to simulate for a curve.
+
+    They are low for minimal routing of a permutation: all p hosts of a router share a path, which saturates
+    at load 1 / p.
+    """
     if pattern != UNIFORM and fabric.routing in ("min", "hierarchical"):
         return LoadSteps(precision=0.01 if scale.quick else 0.0025, steps=5, max_load=0.5)
     return wide_loads(scale)
@@ -88,7 +92,7 @@ def _polarflies(q: int) -> dict[str, FabricOptions]:
 
 
 def _compared(scale: Scale) -> dict[str, FabricOptions]:
-    """Returns label -> network of Table V with a routing; at quick scale the networks are small."""
+    """Returns label of a curve -> network of Table V with a routing; at quick scale, small networks."""
     q, slim, arity, (a1, h1), (a2, h2) = (
         (_QUICK_Q, 5, 4, (4, 2), (3, 4)) if scale.quick else (_Q, 23, 18, (12, 6), (6, 27))
     )
@@ -167,9 +171,14 @@ def near(curves: MeasuredCurves) -> Values:
 
 
 def _detour_latency(named: Mapping[Name, MeasuredCurve], *patterns: str) -> float | None:
-    """Returns the lowest ratio of UGAL_PF's latency to UGAL's over all loads that are stable for both.
+    """Returns the lowest ratio of UGAL_PF's latency to UGAL's, over all loads that are stable for both.
 
-    None if no load is stable for both.
+    Args:
+        named: curves by name.
+        patterns: patterns whose curves count.
+
+    Returns:
+        The ratio; None if no load is stable for both.
     """
     found = (latency_ratios(named["PF-UGAL", one], named["PF-UGAL_PF", one]) for one in patterns)
     return min((value for of_pattern in found for value in of_pattern.values()), default=None)

@@ -16,7 +16,7 @@ from topology.networkx_graphs import from_networkx
 from topology.registry import make_topology
 
 _LARGEST_EXPONENT = 20  # feasible degrees are counted up to radix 2^20
-_LARGEST_RADIX = 128  # in the figures
+_LARGEST_RADIX = 128  # largest network radix in the figures
 _NAMED = (32, 48, 62, 128)
 TABLE_V = (
     network("PF", "polarfly", q=31),
@@ -56,7 +56,7 @@ def feasible_degrees(_scale: Scale) -> ItemResult:
 
 
 def _diameter_two(limit: int) -> Iterator[tuple[str, int, int]]:
-    """Yields (family, radix, routers) of families of diameter 2 up to a radix."""
+    """Yields (family, network radix, routers) of all networks of diameter 2 up to a radix, by formulas."""
     for radix in polarfly_radixes(limit):
         yield "PolarFly", radix, radix * radix - radix + 1
     for q in slimfly_orders(limit):

@@ -21,13 +21,13 @@ _QUADRICS = -1  # the cluster of the quadrics
 
 
 def _cluster_of(graph: PolarFly) -> dict[int, int]:
-    """Returns router -> index of its cluster."""
+    """Returns router -> index of its cluster; _QUADRICS for routers that are quadrics."""
     found = dict.fromkeys(range(graph.routers), _QUADRICS)
     return found | {r: number for number, fan in enumerate(graph.clusters().members) for r in fan}
 
 
 def _class_of(graph: PolarFly) -> dict[int, str]:
-    """Returns router -> its class, W, V1 or V2."""
+    """Returns router -> its class: W (quadrics), V1 (adjacent to a quadric) or V2 (others)."""
     names = zip(("W", "V1", "V2"), graph.vertex_classes, strict=True)
     return {router: name for name, routers in names for router in routers.tolist()}
 

@@ -70,7 +70,7 @@ def bisections(scale: Scale) -> ItemResult:
 
 
 def _others(radixes: range) -> Iterator[tuple[str, Network]]:
-    """Yields (family, network), one for each radix that a family has."""
+    """Yields (family, network to bisect) for families other than PolarStar, one for each of their radixes."""
     for radix in range(radixes[0], min(radixes[-1], _JELLYFISH_RADIX) + 1):
         routers = largest_polarstar(radix).routers
         routers += routers * radix % 2  # a graph has an even number of link ends
@@ -91,13 +91,16 @@ def _others(radixes: range) -> Iterator[tuple[str, Network]]:
 
 
 def _row(family: str, one: Network, scale: Scale) -> Row:
-    """Returns the row of a network that is bisected by search."""
+    """Bisects a network by search, and returns its row, with the columns in _COLUMNS only."""
     found = bisection_row(family, one, scale)
     return {column: found[column] for column in _COLUMNS}
 
 
 def _paired(max_radix: int = _RADIXES[-1]) -> dict[int, Row]:
-    """Returns radix -> row of the halves that cut no link between supernodes, where they exist."""
+    """Returns radix -> row of the largest PolarStar, for halves that cut no link between supernodes.
+
+    Radixes without such halves are left out.
+    """
     return {row["radix"]: row for row in map(paired_row, _largest("iq", max_radix)) if row}
 
 
@@ -112,7 +115,7 @@ def known_share(row: Row, paired: Mapping[int, Row]) -> float:
 
 
 def _polarstar(design: Design) -> Network:
-    """Returns the network of a design."""
+    """Returns the PolarStar with the parameters of a design."""
     kind = design.supernode
     return network(f"PS {kind}", "polarstar", q=design.q, supernode=kind, degree=design.degree)
 
@@ -130,7 +133,7 @@ def bisections_by_supernode(scale: Scale) -> ItemResult:
 
 
 def _largest(kind: str, max_radix: int = _RADIXES[-1]) -> Iterator[Design]:
-    """Yields the largest PolarStar with a kind of supernode for each radix up to a limit that has one."""
+    """Yields, for each radix up to a limit, the largest PolarStar with a kind of supernode, if any."""
     for radix in range(_RADIXES[0], max_radix + 1):
         designs = [one for one in all_designs(radix) if one.supernode == kind]
         if designs:

@@ -31,7 +31,7 @@ _BYTES, _FLIT_BYTES = 4096, 8
 
 @dataclass(frozen=True)
 class StoredTime:
-    """A row of the table: the time of a motif on a network.
+    """A row of the table of motifs: the time of a motif on a network.
 
     Attributes:
         digest: digest of everything that determines the time.
@@ -93,7 +93,10 @@ def motif_times(scale: Scale, settings: ComputeSettings) -> ItemResult:
 
 
 def _base(curve: str) -> str:
-    """Returns the name of the dragonfly's curve with the same kind of routing; for the tree, with UGAL."""
+    """Returns the name of the dragonfly's curve to which the speed of a curve is relative.
+
+    It has the same kind of routing, minimal or UGAL; for the fat tree, UGAL.
+    """
     return "DF-MIN" if curve.endswith("-MIN") else "DF-UGAL"
 
 
@@ -122,7 +125,7 @@ def speed_ratios(times: Mapping[str, Mapping[str, StoredTime]]) -> dict[str, Val
 def _times(
     label: str, options: FabricOptions, scale: Scale, settings: ComputeSettings, store: RowStore[StoredTime]
 ) -> Iterator[tuple[str, StoredTime]]:
-    """Yields the motifs with their times on a network, and simulates those that the table lacks."""
+    """Yields (name of a motif, its time on a network); simulates the motifs that the table lacks."""
     ranks = QUICK_RANKS if scale.quick else _RANKS
     fabric: PlannedFabric | None = None
     for name, pattern in _MOTIFS.items():

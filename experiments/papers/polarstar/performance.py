@@ -46,7 +46,7 @@ _PERMUTATIONS = (RANDOM, BIT_SHUFFLE, BIT_REVERSE)
 _BASE, _TREE = "PS-IQ", "FT"
 # Minimal paths use few links, which saturate at a low load of a permutation.
 _FEW_LINKS = LoadSteps(precision=0.01)
-_ONE_LINK = LoadSteps(precision=0.005, steps=8)  # for a link that all hosts of a group share
+_ONE_LINK = LoadSteps(precision=0.005, steps=8)  # loads if all hosts of a group share one link
 _QUICK_FEW_LINKS = LoadSteps(precision=0.05, steps=1, max_load=0.5)
 _SMALL = (
     (network("PS-IQ", "polarstar", q=2, supernode="iq", degree=3), 2),
@@ -59,7 +59,7 @@ _SMALL = (
 
 @dataclass(frozen=True)
 class _Routings:
-    """The minimal routing of a family, its adaptive routing, and the hops of their longest paths."""
+    """A family's minimal and adaptive routing, each with the hops of its longest path."""
 
     minimal: str = "min"
     hops: int = 3
@@ -175,7 +175,14 @@ def worst_of(named: Mapping[Name, MeasuredCurve], low: Iterable[str], routing: s
 
 
 def _best_of(named: Mapping[Name, MeasuredCurve], high: Iterable[str], routing: str, pattern: str) -> Value:
-    """Returns the smallest load at saturation of some networks over the largest of the others."""
+    """Returns the smallest load at saturation of some networks over the largest of the others.
+
+    Args:
+        named: curves by name.
+        high: labels of the first networks.
+        routing: `MIN` or `UGAL`; the fat tree, which has one routing, is left out.
+        pattern: name of the pattern.
+    """
     theirs, others = _divided_loads(named, high, routing, pattern)
     return ratio(min(theirs), max(others))
 
@@ -183,7 +190,14 @@ def _best_of(named: Mapping[Name, MeasuredCurve], high: Iterable[str], routing: 
 def _divided_loads(
     named: Mapping[Name, MeasuredCurve], some: Iterable[str], routing: str, pattern: str
 ) -> tuple[list[Value], list[Value]]:
-    """Returns the loads at saturation of some networks, and of the others, with a routing and a pattern."""
+    """Returns the loads at saturation of some networks, and those of all others.
+
+    Args:
+        named: curves by name.
+        some: labels of the first networks.
+        routing: `MIN` or `UGAL`.
+        pattern: name of the pattern.
+    """
     labels = {f"{label}-{routing}" for label in some}
     found = {
         label: curve.saturation_load

@@ -18,7 +18,7 @@ _LAST_ENDPOINTS, _QUICK_LAST_ENDPOINTS = 10_830, 2500
 
 
 def channels(scale: Scale) -> ItemResult:
-    """Returns the numbers of layers that the paths of Slim Flies and DLNs need."""
+    """Returns how many acyclic layers, each a virtual channel, the paths of Slim Flies and DLNs need."""
     rows = [_row(one) for one in _networks(scale)]
     layers = {name: [row["channels"] for row in rows if row["network"] == name] for name in ("SF", "DLN")}
     values = {
@@ -31,7 +31,7 @@ def channels(scale: Scale) -> ItemResult:
 
 
 def _networks(scale: Scale) -> Iterator[Balanced]:
-    """Yields Slim Flies, each followed by the DLN of its size."""
+    """Yields balanced Slim Flies, each followed by the DLN with the same numbers of routers and links."""
     last = _QUICK_LAST_ENDPOINTS if scale.quick else _LAST_ENDPOINTS
     for one in slim_flies():
         if _FIRST_ENDPOINTS <= one.endpoints <= last:
@@ -40,7 +40,7 @@ def _networks(scale: Scale) -> Iterator[Balanced]:
 
 
 def _row(one: Balanced) -> Row:
-    """Returns the row of a network: its number of layers, and the paths in each."""
+    """Divides the shortest paths of a network into acyclic layers, and returns its row with their number."""
     graph = one.network.graph()
     sizes = divide_into_layers(balanced_paths(graph, one.hosts), 2 * graph.links)
     return {

@@ -28,8 +28,8 @@ from topology.costs.prices import Prices
 SLIM_FLY = Balanced(network("SF", "slimfly", q=19), 15, 10_830)
 _COMPARED = ("DF", "FT-3", "FBF-3")
 _MIN_ENDPOINTS = 50  # endpoints; a dragonfly with 6 would stretch the axes
-_LIMIT, _QUICK_LIMIT = 20_000, 6000  # endpoints
-_MORE = 1500  # endpoints
+_LIMIT, _QUICK_LIMIT = 20_000, 6000  # endpoints of the largest networks
+_MORE = 1500  # endpoints added to Slim Fly
 
 
 def costs(scale: Scale) -> ItemResult:
@@ -81,7 +81,7 @@ def costs_by_reading(scale: Scale) -> ItemResult:
 def _compared_costs(reading: Reading, prices: Prices) -> dict[str, float | None]:
     """Returns the costs per endpoint in Table IV, by the keys of their claims.
 
-    A share is None if its base costs nothing, which a user's own prices may cause.
+    A relative difference is None if the network that it refers to costs nothing at a user's own prices.
     """
     slim_fly = reading.per_endpoint("SF", _cost(SLIM_FLY, prices), prices)
     of_size = {name: nearest(name, SLIM_FLY.endpoints) for name in _COMPARED}
@@ -125,7 +125,7 @@ def _cost(one: Balanced, prices: Prices) -> Cost:
 
 
 def _grown() -> Balanced:
-    """Returns the Slim Fly with enough endpoints added per router to have at least 1,500 more."""
+    """Returns the paper's Slim Fly with at least 1,500 more endpoints, equally many at each router."""
     routers = SLIM_FLY.network.graph().routers
     hosts = SLIM_FLY.hosts + ceil(_MORE / routers)
     return Balanced(SLIM_FLY.network, hosts, routers * hosts)
@@ -151,7 +151,7 @@ def _row(chosen: str, one: Balanced, prices: Prices) -> Row:
     """Returns the row of a network.
 
     Args:
-        chosen: why it is compared.
+        chosen: words that say why it is compared, such as `same size`.
         one: the network.
         prices: the prices.
     """

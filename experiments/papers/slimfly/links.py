@@ -66,13 +66,13 @@ def bisections(scale: Scale) -> ItemResult:
 
 
 def _with_endpoints(row: Row, endpoints: int) -> Row:
-    """Returns the row of a bisection with the number of endpoints, which differs among the networks."""
+    """Adds the number of endpoints, a label with it, and the cut links per endpoint to a bisection's row."""
     network = f"{row['family']}, N = {endpoints:,}"
     return {**row, "network": network, "endpoints": endpoints, "per_endpoint": row["cut"] / endpoints}
 
 
 def _over_torus_formula(row: Row) -> float:
-    """Returns the ratio of the links of a bisection to 2 N / k', the paper's formula for tori."""
+    """Returns the cut links of a bisection divided by 2 N / k', the paper's formula for a torus."""
     return float(row["cut"] / (2 * row["routers"] / row["radix"]))
 
 

@@ -17,7 +17,7 @@ from topology.analysis.resilience import Resilience, distances_after, failure_or
 from topology.base import Topology
 
 STEPS = (np.arange(20) * 0.05).round(2)
-# Suffix of a column -> share of the runs.
+# Suffix of a column, such as `connected_90` -> share of the runs that must keep the property.
 _SHARES: Mapping[str, float] = {"half": 0.5, "80": 0.8, "90": 0.9, "all": 1.0}
 # The columns of `small_distances`, for networks without these numbers.
 NO_DISTANCES: Mapping[str, None] = dict.fromkeys(("diameter_4", "diameter_two_more", "path_one_more"))

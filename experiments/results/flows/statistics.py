@@ -36,8 +36,8 @@ FLOW_COLUMNS: Columns = {
 }
 # Classes of flow sizes: (upper limit in bytes, exclusive; name).
 CLASSES = ((10_000, "< 10 KB"), (100_000, "10-100 KB"), (1_000_000, "100 KB-1 MB"), (None, ">= 1 MB"))
-# Below this slowdown, a flow is clearly faster than its ideal; a result is doubtful if more than this share
-# of flows are.
+# A flow with a slowdown below BELOW_IDEAL is clearly faster than the ideal time computed for it. If a larger
+# share of the flows than MAX_BELOW_IDEAL is, the ideal times and so all slowdowns are doubtful.
 BELOW_IDEAL = 0.95
 MAX_BELOW_IDEAL = 0.01
 
@@ -192,7 +192,7 @@ def _measured(record: RunRecord) -> Booleans:
 def _classes(
     sizes: npt.NDArray[np.int64], measured: Booleans, completed: Booleans, fct_ms: Times, slowdown: Times
 ) -> tuple[FlowClass, ...]:
-    """Returns the result of each class of flow sizes that is not empty."""
+    """Returns one FlowClass for each range of flow sizes in CLASSES that contains measured flows."""
     classes, least = [], 0
     for below, name in CLASSES:
         inside = measured & (sizes >= least) & (sizes < (below or np.inf))
@@ -213,7 +213,7 @@ def _quantiles(values: Times) -> Quantiles:
 
 
 def _bytes(record: RunRecord, outcome: FlowOutcome) -> FlowBytes:
-    """Returns the bytes of all flows, and bytes on links as implied by flows and as counted by links."""
+    """Returns the bytes of all flows, and the bytes on links: as flows imply, and as queues counted them."""
     flows, there, back = outcome.flows, *_wire_bytes(outcome)
     hops = _mean_hops(record, outcome)
     source, destination = flows["source"], flows["destination"]
@@ -240,8 +240,17 @@ def _bytes(record: RunRecord, outcome: FlowOutcome) -> FlowBytes:
     )
 
 
+def bytes_sent_by_hosts(outcome: FlowOutcome) -> npt.NDArray[np.int64]:
+    """Returns the bytes of all frames that the flows made each host send, from TCP_INFO: int64, hosts."""
+    there, back = _wire_bytes(outcome)
+    total = np.zeros(len(outcome.window_bytes), np.int64)
+    np.add.at(total, outcome.flows["source"], there)
+    np.add.at(total, outcome.flows["destination"], back)
+    return total
+
+
 def _wire_bytes(outcome: FlowOutcome) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
-    """Returns the bytes of frames that each flow's source and destination sent, from TCP_INFO."""
+    """Returns the bytes of frames sent by each flow's source, and by its destination, from TCP_INFO."""
     flows = outcome.flows
     there = flows["sent_bytes"] + FRAME_HEADER_BYTES * flows["sent_segments"]
     back = FRAME_HEADER_BYTES * flows["answer_segments"]
@@ -252,7 +261,10 @@ def _wire_bytes(outcome: FlowOutcome) -> tuple[npt.NDArray[np.int64], npt.NDArra
 
 
 def _mean_hops(record: RunRecord, outcome: FlowOutcome) -> Times:
-    """Returns the mean hops per pair, weighted by bytes of sampled frames; without samples, the distance."""
+    """Returns the mean hops from host to host: float64, hosts x hosts.
+
+    The mean is over sampled frames, weighted by their bytes; a pair without samples has its distance instead.
+    """
     sampled = outcome.sampled_bytes
     measured = outcome.hop_bytes / np.maximum(sampled, 1)
     return np.asarray(np.where(sampled > 0, measured, _distances(record)), np.float64)

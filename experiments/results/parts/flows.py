@@ -129,7 +129,7 @@ class FlowSummary:
 
 
 def class_rows(classes: Sequence[FlowClass]) -> list[dict[str, Any]]:
-    """Returns the rows of a readable table of size classes."""
+    """Returns a row, column -> value, for each class of flow sizes, for reports and the command line."""
     rows = []
     for entry in classes:
         row: dict[str, Any] = {"flow size": entry.name, "flows": entry.flows, "completed": entry.completed}
@@ -140,7 +140,7 @@ def class_rows(classes: Sequence[FlowClass]) -> list[dict[str, Any]]:
 
 
 def flow_results(flows: FlowSummary) -> dict[str, float | None]:
-    """Returns counts, slowdowns and times of all flows and by class, by the names in comparisons."""
+    """Returns name in comparisons -> count, slowdown or time, for all flows and for each class of sizes."""
     counts: dict[str, float | None] = {}
     slowdowns: dict[str, float | None] = {}
     times: dict[str, float | None] = {}

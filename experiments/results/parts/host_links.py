@@ -67,7 +67,7 @@ def host_link_rows(
 
 
 def host_link_summary(rows: Sequence[HostLinkRow]) -> HostLinkSummary:
-    """Returns the sums of drops.
+    """Returns the drops summed over all links between switches and hosts.
 
     Args:
         rows: result of `host_link_rows`.

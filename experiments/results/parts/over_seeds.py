@@ -32,7 +32,7 @@ def joined(values: Iterable[Sequence[Entry]]) -> tuple[Entry, ...]:
 
 
 def by_key(tables: Sequence[Mapping[int, Number]], rule: Callable[[Sequence[Number]], Number]) -> Any:
-    """Applies a rule to the values of each key over all tables; keys ascend."""
+    """Combines mappings: key -> the rule applied to the key's values in all of them; keys ascend."""
     keys = sorted({key for table in tables for key in table})
     return {key: rule([table[key] for table in tables if key in table]) for key in keys}
 
@@ -85,7 +85,10 @@ def combined(records: Sequence[Record]) -> Record:
 
 
 def _rule(hint: Any) -> Callable[[Sequence[Any]], Any] | None:
-    """Returns the rule of a type; records are combined field by field."""
+    """Returns the function that combines several values of an annotated type; None if it has no rule.
+
+    Dataclasses are combined field by field.
+    """
     if get_origin(hint) is Annotated:
         rule: Callable[[Sequence[Any]], Any] = hint.__metadata__[0]
         return rule

@@ -38,7 +38,7 @@ class ProgramRecord:
 
     @property
     def failed(self) -> bool:
-        """Whether it exited with a status other than 0, or timed out."""
+        """Whether the program exited with a status other than 0, or timed out."""
         return self.timed_out or self.status not in (0, None)
 
     @property
@@ -48,7 +48,7 @@ class ProgramRecord:
 
     @property
     def end_text(self) -> str:
-        """Its exit status, or the reason why it was terminated."""
+        """The program's exit status as text, or the reason why it was terminated."""
         if self.status is not None:
             return str(self.status)
         return "timed out" if self.timed_out else "ended by PolarLab"

@@ -37,7 +37,7 @@ def check_seeds(seeds: Sequence[int]) -> None:
 
 
 def _means(engine: Engine) -> list[tuple[str, Any, Any]]:
-    """Returns a field for each metric that has a mean over replications."""
+    """Returns (name, type, default) of a dataclass field for each metric with a mean over replications."""
     return [(one.key, Interval | None, omitted(one.meaning)) for one in metrics(engine, In.SEEDS)]
 
 

@@ -63,7 +63,7 @@ class SweptSettings(DataclassInstance):
         return any(name == one or name.startswith(f"{one}_") for one in names)
 
     def shared(self) -> dict[str, object]:
-        """Returns the shared settings of all points by name."""
+        """Returns name -> value of the settings that all points share."""
         own = ("routings", "patterns", "loads", "vary")
         return {entry.name: getattr(self, entry.name) for entry in fields(self) if entry.name not in own}
 

@@ -100,7 +100,7 @@ def _trace(record: ApplicationRecord) -> SimulatedMessages:
 
 
 def _message_cycles(record: ApplicationRecord) -> npt.NDArray[np.int64]:
-    """Returns the cycles from each message's time to its arrival, int64; -1 if it did not arrive."""
+    """Returns the cycles from each message's scheduled time to its arrival, int64; -1 without arrival."""
     done = record.done
     return np.asarray(np.where(done >= 0, done - record.graph.begin_cycles, -1), np.int64)
 
@@ -146,7 +146,7 @@ def write_application(directory: RunDirectory, counts: SimulationCounts) -> None
 
 
 def _numbered(iterations: tuple[Iteration, ...]) -> Iterator[tuple[int, Iteration]]:
-    """Yields (number within its phase, iteration)."""
+    """Yields (index, from 0, among the iterations of the same message size; iteration)."""
     before = [one.phase for one in iterations]
     for place, one in enumerate(iterations):
         yield place - before.index(one.phase), one

@@ -31,7 +31,7 @@ Float64 = npt.NDArray[np.float64]
 
 
 def batch_means(record: SimulationRecord) -> BatchMeans | None:
-    """Returns the intervals of a simulation; None if it is not stationary or has too few periods.
+    """Returns means over batches of a simulation's window; None if it is not stationary or has few periods.
 
     Simulations with faults or applications are not stationary: faults change the network during the window,
     and applications end.
@@ -60,7 +60,13 @@ def batch_means(record: SimulationRecord) -> BatchMeans | None:
 
 
 def _cycles_without_links(packets: Float64, hops: npt.NDArray[np.int64], routers: RouterSettings) -> Float64:
-    """Returns the summed zero-load latencies of packets, without links between routers."""
+    """Returns the summed zero-load latencies of each period's packets in cycles, with links of latency 0.
+
+    Args:
+        packets: number of packets in each period.
+        hops: sum of these packets' hops, in each period.
+        routers: settings of routers and links.
+    """
     none, one = (unloaded_cycles(count, routers, path_cycles=0) for count in (0, 1))
     return np.asarray(packets * none + hops * (one - none), np.float64)
 
@@ -96,7 +102,7 @@ def batch_interval(sums: Float64, weights: Float64, period: int) -> BatchInterva
 
 
 def _batches(sums: Float64, weights: Float64) -> Iterator[tuple[int, Float64]]:
-    """Yields (periods per batch, batch means) with growing batches; surplus first periods are skipped."""
+    """Yields (periods per batch, mean of each batch) for longer and longer batches; skips surplus periods."""
     first = -(-len(sums) // MAX_BATCHES)
     for merged in _MERGED:
         length = first * merged

@@ -32,7 +32,8 @@ class SimulatedSettings:
         hosts: p, the number of hosts attached to each router that has any; for a graph with its own hosts
             (`--from`, networkx), the factor by which their numbers are multiplied.
         routing: name of the routing.
-        ordered_repair: whether fast reroute keeps to an order of channels, so that failures create no cycle.
+        ordered_repair: whether fast reroute follows an order of channels, so that failures cause no cyclic
+            dependency between channels.
         routers: settings of routers and links.
     """
 
@@ -313,12 +314,12 @@ class SimulationSummary(SimulatedSettings):
 
     @property
     def medium(self) -> str:
-        """The medium of the packets, for a heading."""
+        """The kind of simulated routers in words, for a heading."""
         return f"simulated ({self.routers.flow_control})"
 
     @property
     def traffic(self) -> str:
-        """The traffic, for a heading."""
+        """The traffic in words, for a heading."""
         return self.pattern if self.load is None else f"{self.pattern} traffic at {self.load:g}"
 
     @property
@@ -328,7 +329,7 @@ class SimulationSummary(SimulatedSettings):
 
     @property
     def note(self) -> str:
-        """The doubt as a sentence."""
+        """A sentence on the doubt about the result; empty if there is none."""
         if self.deadlock:
             return f"The simulation ended in a {self.deadlock.text}."
         return "The result is not stable: the network is saturated." if self.doubt else ""
@@ -345,5 +346,5 @@ class SimulationSummary(SimulatedSettings):
         return replace(self, repeat=SimulatedReplications(stable=stable, **means), batches=None)
 
     def of_seed(self) -> SimulationSummary:
-        """Returns the result in the form that `combine` takes: unlike a run's, it is used unchanged."""
+        """Returns this summary unchanged, for `combine`: it has no text that would have to name the seed."""
         return self

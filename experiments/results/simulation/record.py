@@ -83,5 +83,5 @@ class SimulationRecord:
 
     @property
     def counts(self) -> SimulationCounts:
-        """The input for its files."""
+        """The part of the record from which the files of a simulation are written."""
         return SimulationCounts(self.fabric.options, self.traffic, self.result, self.application)

@@ -65,7 +65,7 @@ def _latencies(counts: SimulationCounts) -> Iterator[tuple[float, int]]:
 
 
 def _periods(counts: SimulationCounts) -> Iterator[tuple[object, ...]]:
-    """Yields the rows of periods of the window."""
+    """Yields the rows of the table of periods, into which the measurement window is divided."""
     fabric = counts.fabric
     flits, hosts = fabric.routers.packet_flits, fabric.topology.endpoints(fabric.hosts)
     units, end = fabric.routers.latency_units, counts.result.warmup

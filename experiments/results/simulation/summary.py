@@ -88,7 +88,7 @@ def _faults(course: FaultCourse | None) -> SimulatedFaultRecord | None:
 
 
 def replan_record(outcome: PlanOutcome) -> SimulatedReplan:
-    """Returns a plan of the controller in the form kept in results."""
+    """Converts a plan of the simulated controller to the form that results record."""
     return SimulatedReplan(**vars(outcome))
 
 
@@ -103,7 +103,7 @@ def _packets(result: SimulationResult) -> SimulatedPackets:
 
 
 def _latencies(record: SimulationRecord) -> dict[str, Any]:
-    """Returns the fields of latencies."""
+    """Returns the summary's fields about latency and queueing, by name."""
     result, flits = record.result, record.fabric.options.routers.packet_flits
     latencies = latency_quantiles(result)
     return {
@@ -137,7 +137,7 @@ def manifest_of(fabric: FabricOptions, traffic: AnyTraffic) -> SimulationManifes
 
 
 def _own_settings(traffic: AnyTraffic) -> dict[str, Any]:
-    """Returns the settings that are specific to a kind of traffic."""
+    """Returns the settings that only this kind of traffic has, by the manifest's field names."""
     if isinstance(traffic, SimulatedTraffic):
         times = {"warmup_cycles": traffic.times.warmup, "window_cycles": traffic.times.window}
         return {**times, **fault_settings(traffic)}
@@ -146,7 +146,7 @@ def _own_settings(traffic: AnyTraffic) -> dict[str, Any]:
 
 
 def settings(fabric: FabricOptions) -> dict[str, Any]:
-    """Returns the fields of SimulatedSettings."""
+    """Returns the settings of a simulated fabric, by the field names of SimulatedSettings."""
     return {
         "name": fabric.name,
         "params": dict(fabric.params),

@@ -29,7 +29,8 @@ class SimulatedSweepSettings(SweptSettings):
         faults, faults_asked, replan_cycles: see `traffic` in the manifest of a simulation.
         routings, patterns, loads: swept values; points are all their combinations.
         repeat: number of replications of each point.
-        ordered_repair: whether fast reroute keeps to an order of channels, so that failures create no cycle.
+        ordered_repair: whether fast reroute follows an order of channels, so that failures cause no cyclic
+            dependency between channels.
         vary: key of `--vary` -> further swept values; absent if there are none. Other keys have a varied
             setting's value at the first point.
     """

@@ -33,7 +33,7 @@ class Demands(NamedTuple):
 
     @property
     def refusal(self) -> str:
-        """The error if the user cannot be asked."""
+        """The text of the error if the user does not approve, or cannot be asked."""
         count = len(self.programs)
         what = f"{count} program{'s' * (count > 1)}" if count else self.others[0]
         return f"{self.reason}, and asks root for {what}; check the file, then give --run-programs"
@@ -66,7 +66,7 @@ def approved(experiment: Experiment, approves: Callable[[Demands], bool]) -> Exp
 
 
 def _listed_programs(experiment: Experiment) -> tuple[list[str], Foreign | None]:
-    """Returns the programs of --exec-file, and that file, if another user owns it."""
+    """Returns the programs in the file of --exec-file, and who owns it; none if no other user does."""
     file = experiment.values.get(_EXEC_FILE)
     if file is None or os.geteuid():
         return [], None
@@ -81,7 +81,14 @@ def _listed_programs(experiment: Experiment) -> tuple[list[str], Foreign | None]
 def _demands(
     experiment: Experiment, foreign: Foreign | None, own_list: Sequence[str], listed: Foreign | None
 ) -> Demands | None:
-    """Returns the actions that files of other users request; None if they request none."""
+    """Returns the actions that files of other users request from root; None if they request none.
+
+    Args:
+        experiment: the experiment.
+        foreign: another user's experiment file, with the options that it gives; None if there is none.
+        own_list: command lines from another user's file of programs.
+        listed: that file; None if there is none.
+    """
     values, given = experiment.values, foreign.options if foreign else frozenset()
     programs = [*(values.get(_EXEC, ()) if _EXEC in given else ()), *own_list]
     others = []

@@ -1,4 +1,4 @@
-"""Reuse of experiments by other commands, which take the values of options they share."""
+"""Reuse of an experiment by another command, such as `predict`: it takes the values of shared options."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ PREDICT = "predict"
 
 
 class CommandRequest(NamedTuple):
-    """The request of a command that reuses an experiment.
+    """What a command that reuses an experiment is requested to do.
 
     Attributes:
         experiment: values of the command's options.
@@ -40,7 +40,13 @@ class CommandRequest(NamedTuple):
 
 
 class _Several(NamedTuple):
-    """A swept list given to a command that needs one value: key, values, and the option for one value."""
+    """A sweep's list of several values, of which the command needs one.
+
+    Attributes:
+        key: key of the list in the table `sweep`, such as `loads`.
+        values: its text, such as `0.1,0.5`.
+        option: the command's option for one value, such as `load`.
+    """
 
     key: str
     values: str
@@ -86,7 +92,13 @@ def command_request(experiment: Experiment, command: str, given: Mapping[str, An
 def _of_sweep(
     experiment: Experiment, command: str, given: Mapping[str, Any]
 ) -> tuple[dict[str, Any], list[_Several]]:
-    """Returns option -> value of the lists with a single value, and the lists with several values."""
+    """Divides the lists of a sweep: option -> value for lists with a single value, and all other lists.
+
+    Args:
+        experiment: the sweep.
+        command: name of the command that needs one value of each.
+        given: option -> value of the command; lists for these options are left out.
+    """
     from experiments.spec.variations import listed_values  # imports all routings
     from routing.registry import ROUTINGS
 
@@ -119,7 +131,7 @@ def _several_text(several: list[_Several], command: str) -> str:
 
 
 def _missing_traffic(experiment: Experiment) -> str:
-    """Returns the error that an experiment has no pattern to predict; empty if it has one."""
+    """Returns the text of the error that an experiment has no pattern to predict; empty if it has one."""
     if experiment.kind != FAILOVER and experiment.traffic_kind not in (REPLAY, PROGRAMS):
         return ""
     keys = [key for key in ("flow-file", "exec", "exec-file") if key in experiment.values]
@@ -150,7 +162,7 @@ def _engine_note(experiment: Experiment, request: Experiment, given: Mapping[str
 
 
 def _note(experiment: Experiment, command: str) -> str:
-    """Returns the note about keys of an experiment that a command ignores."""
+    """Returns a sentence on the keys of an experiment that a command ignores; empty if users expect that."""
     file = f" of {experiment.source.name}" if experiment.source else ""
     if command == PREDICT and "faults" in experiment.values:
         return f"predicting the fabric without failures; faults{file} are ignored"

@@ -32,6 +32,7 @@ _MAX_PARTS = 16
 # tomllib takes quadratic time in the number of parts of a dotted key.
 _LONG_KEY = rf"(?:(?:[\w-]{{1,64}}|\"[^\"\n]{{0,64}}\"|'[^'\n]{{0,64}}')[ \t]*\.[ \t]*){{{_MAX_PARTS},}}"
 _MAX_REASON = 200  # characters of a parser error, which may quote long parts of the file
+# (table, key) -> line number in the file; key "" stands for the heading of the table.
 Lines = Mapping[tuple[str, str], int]
 _NAME = "name"  # key of the family in the table `topology`
 
@@ -114,13 +115,19 @@ def experiment_of(
 
 
 def _source(name: str, given: Mapping[str, tuple[str, str]], lines: Lines) -> Source:
-    """Returns the source of an experiment, from option -> (table, key)."""
+    """Returns an experiment's file with the line of each option, for errors.
+
+    Args:
+        name: name of the file in errors.
+        given: option -> (table, key) that sets it in the file.
+        lines: (table, key) -> line number.
+    """
     found = {option: lines.get(place, lines.get((place[0], ""), 0)) for option, place in given.items()}
     return Source(name, found, {option: key for option, (_, key) in given.items()})
 
 
 def _family_name(kind: str, content: Mapping[str, Any]) -> str:
-    """Returns the name of the topology family, by default that of the kind; empty if there is none."""
+    """Returns the topology family that a file names, or else the kind's default; empty if it has none."""
     table = content.get(TOPOLOGY)
     name = table.get(_NAME) if isinstance(table, dict) else None
     return str(option_of(TOPOLOGY, kind).default_for(kind) or "" if name is None else name)
@@ -193,7 +200,7 @@ def check_kept(content: Mapping[str, Any] | None) -> None:
 def together(
     held: Mapping[str, Any] | None, content: Mapping[str, Any] | None, folder: Path
 ) -> Mapping[str, Any] | None:
-    """Returns the content of an experiment that resumes in a folder, with the plug-ins used there before.
+    """Adds to an experiment's content the plug-ins that earlier points in its folder used, and returns it.
 
     Args:
         held: content of the experiment in the folder.
@@ -295,12 +302,12 @@ def _table_values(kind: str, table: str, entries: Any, name: str, lines: Lines) 
 
 
 def _line(lines: Lines, table: str, key: str = "") -> str:
-    """Returns a prefix with the line number of a key or table; empty if it is unknown."""
+    """Returns the start of an error, with the line number of a key or table; empty if it is unknown."""
     return f"line {lines[table, key]}: " if (table, key) in lines else ""
 
 
 def _place(lines: Lines, table: str, key: str = "") -> str:
-    """Returns a prefix with line number and name of a key, a table, or a top-level key."""
+    """Returns the start of an error, with line number and name of a key, a table, or a top-level key."""
     name = key or table
     return f"{_line(lines, table, key)[:-2]}, {name}: " if (table, key) in lines else f"{name} "
 
@@ -328,7 +335,7 @@ def option_key(option: Option) -> str:
 
 
 def _at_folder(option: Option, value: Given, folder: Path) -> Given:
-    """Returns a value with the path of its input file, if any, joined to a folder."""
+    """Returns an option's value; if it names an input file, its path becomes relative to a folder."""
     if not isinstance(value, str) or option.name == "out":
         return value
     path = option.file_named(value)

@@ -62,13 +62,20 @@ def schema() -> dict[str, Any]:
 
 
 def _branch(key: str, value: str, then: Mapping[str, Any], *, given: bool = True) -> dict[str, Any]:
-    """Returns a conditional schema for files whose key has a value or, if not `given`, lack the key."""
+    """Returns a conditional schema: if a key has a value, the schema `then` applies.
+
+    Args:
+        key: the key.
+        value: its value.
+        then: the schema.
+        given: whether the key must be present; False for a default value, which files may leave out.
+    """
     condition: dict[str, Any] = {"properties": {key: {"const": value}}}
     return {"if": {**condition, "required": [key]} if given else condition, "then": then}
 
 
 def _branches() -> Iterator[dict[str, Any]]:
-    """Yields the branch of each kind of experiment; a sweep has one per engine."""
+    """Yields a conditional schema (`_branch`) for each kind of experiment; for sweeps, one per engine."""
     for kind in KINDS:
         yield _branch("kind", kind, _kind_schema(kind, kind))
         if kind == SWEEP:
@@ -76,7 +83,7 @@ def _branches() -> Iterator[dict[str, Any]]:
 
 
 def _of_engine(branch: dict[str, Any]) -> dict[str, Any]:
-    """Returns a branch; branches of sweeps get the condition on their engine."""
+    """Adds a condition on the engine to the conditional schema of a sweep; returns others unchanged."""
     title = branch["then"]["title"]
     if title == SIMULATED_SWEEP:
         chosen = {"properties": {ENGINE: {"const": SIMULATION}}, "required": [ENGINE]}
@@ -121,7 +128,12 @@ def _topology_schema(kind: str) -> dict[str, Any]:
 
 
 def _family_schema(family: str, default: bool) -> dict[str, Any]:
-    """Returns the schema of a family's table; the default family needs no parameters."""
+    """Returns the schema of the table `topology` for a family.
+
+    Args:
+        family: name of the family.
+        default: whether it is the kind's default family, whose parameters have defaults, too.
+    """
     table = _object(family_options(family), "", f"{family}: {FAMILIES[family].summary}")
     table["properties"] = {"name": {"const": family}, **table["properties"]}
     if default:
@@ -181,7 +193,7 @@ def _value_schema(option: Option) -> dict[str, Any]:
 
 
 def _named_schema(names: list[str]) -> dict[str, Any]:
-    """Returns the schema of a known name, alone or with parameters."""
+    """Returns the schema of a text that is one of the names, alone or followed by `:` and parameters."""
     bases = dict.fromkeys(name.partition(":")[0] for name in names)
     listed = list(dict.fromkeys([*names, *bases]))
     pattern = f"^({'|'.join(map(re.escape, bases))}):."

@@ -14,7 +14,7 @@ _WORD = r"(?:[\w-]+|\"[^\"]*\"|'[^']*')"
 _PATH = rf"{_WORD}(?:\s*\.\s*{_WORD})*"
 _TABLE = re.compile(rf"\s*\[\s*({_PATH})\s*\]\s*(?:#.*)?")
 _KEY = re.compile(rf"\s*({_PATH})\s*=")
-# Subjects of error messages -> options with other names.
+# Subject of an error message -> the option that it is about, if the names differ.
 _NOUNS = {"capture": "pcap", "frame": "frame-bytes", "program": "exec", "rate": "link-rate"}
 _OPTION = re.compile(r"(?<![\w-])--([a-z][a-z-]*[a-z])")
 
@@ -38,12 +38,20 @@ class Source:
     named: bool = True
 
     def without(self, names: Collection[str]) -> Source:
-        """Returns the source after values of some options were replaced."""
+        """Returns a copy for an experiment whose command line has replaced some of the file's values.
+
+        Args:
+            names: options whose values no longer come from the file.
+        """
         lines = {name: line for name, line in self.lines.items() if name not in names}
         return replace(self, lines=lines, foreign=self.foreign and self.foreign.without(names))
 
     def giving(self, names: Collection[str]) -> Source:
-        """Returns the source after values from the file were set for some more options."""
+        """Returns a copy for an experiment in which further options have values from the file.
+
+        Args:
+            names: these options; another user's file then counts as their giver, too.
+        """
         foreign = self.foreign
         return replace(self, foreign=foreign and foreign.of(foreign.options.union(names)))
 

@@ -98,7 +98,12 @@ def check_trace(traffic: SimulatedTrace, fabric: FabricOptions) -> None:
 
 
 def _check_flow_control(what: str, fabric: FabricOptions) -> None:
-    """Raises UsageError if routers drop packets, as a message that loses one never completes."""
+    """Raises UsageError if routers may drop packets: a message that loses one would never be complete.
+
+    Args:
+        what: noun for the application in the error.
+        fabric: specification of the fabric.
+    """
     if fabric.routers.flow_control != CREDIT:
         raise UsageError(
             f"{what} needs a lossless network, --flow-control {CREDIT}, got --flow-control "

@@ -10,7 +10,7 @@ from topology.parameters import Parameter, Value, join_parameters, spelled, spli
 from traffic.wire.layout import MAX_FLOWS
 
 MINIMAL, BUCKETS, PRODUCT, PIGGYBACK = "minimal", "buckets", "product", "piggyback"
-COMPARING = (PRODUCT, PIGGYBACK)  # rules that compare occupancy times hops
+COMPARING = (PRODUCT, PIGGYBACK)  # rules that compare paths by occupancy multiplied by hops
 _CANDIDATES = Parameter(
     name="candidates",
     type=int,

@@ -116,7 +116,7 @@ class Reproduction(Table):
 
     @property
     def claims(self) -> list[CheckedClaim]:
-        """The claims of all items."""
+        """The claims of all these figures and tables."""
         return [claim for item in self.items for claim in item.claims]
 
     @property
@@ -279,7 +279,7 @@ def estimate_paper(
 
 
 def _check_types(quick: bool, out: Folder | None, progress: OnEvent) -> None:
-    """Raises an error if an argument has the wrong type."""
+    """Raises UsageError or ParameterError if an argument of `reproduce` has the wrong type."""
     if not isinstance(quick, bool):
         raise ParameterError(f"quick must be True or False, got {quick!r}")
     if not callable(progress):
@@ -289,7 +289,7 @@ def _check_types(quick: bool, out: Folder | None, progress: OnEvent) -> None:
 
 
 def _check_uses(name: str, item: AnyItem, seeds: int | None, scheduler: str | None) -> None:
-    """Raises UsageError if an option does not apply to an item."""
+    """Raises UsageError if the seeds or the scheduler do not apply to a figure or table."""
     if seeds is not None and not is_by_chance(item):
         raise UsageError(f"--seeds needs a figure or table that depends on chance, got {name}")
     if scheduler is not None:
@@ -301,7 +301,16 @@ def _check_uses(name: str, item: AnyItem, seeds: int | None, scheduler: str | No
 def _item(
     paper: str, name: str, scale: Scale, settings: ComputeSettings, *, needed: bool
 ) -> ReproducedItem | None:
-    """Returns an item; None if it has no simulated points, which is an error if the item is needed."""
+    """Computes a figure or table of a paper and compares it with its claims.
+
+    Args:
+        paper: name of the paper.
+        name: the figure, table or section, such as `fig12`.
+        scale: the scale.
+        settings: the folder, and the processes that simulate.
+        needed: whether it is an error (NoPointsError) if the folder has no points of it and none are to be
+            simulated; otherwise None is returned.
+    """
     try:
         return reproduce_item(paper, name, scale, settings)
     except NoPointsError:
@@ -311,7 +320,11 @@ def _item(
 
 
 def _labels(curves: Iterable[str] | None) -> frozenset[str] | None:
-    """Returns the labels of curves; raises UsageError unless they are a list, or None."""
+    """Returns the labels of the curves to simulate as a set: empty for `none`, None for all.
+
+    Raises:
+        UsageError: the argument is neither a list of labels nor None.
+    """
     if curves is None:
         return None
     if isinstance(curves, str) or not isinstance(curves, Iterable):
@@ -321,7 +334,7 @@ def _labels(curves: Iterable[str] | None) -> frozenset[str] | None:
 
 
 def _prices(paper: str, item: str, path: Folder | None) -> Prices | None:
-    """Reads the prices in a file; raises UsageError if no requested item depends on prices."""
+    """Reads the prices in a file; raises UsageError if no requested figure or table depends on prices."""
     if path is None:
         return None
     if not isinstance(path, str | os.PathLike):
@@ -334,7 +347,7 @@ def _prices(paper: str, item: str, path: Folder | None) -> Prices | None:
 
 
 def _default_folder(paper: str, scale: Scale) -> Path:
-    """Returns the default folder of a paper at a scale."""
+    """Returns the default output folder of a paper, named by the paper, scale, seeds and prices."""
     parts = [paper, *(["quick"] if scale.quick else []), *([f"seeds{scale.seeds}"] if scale.seeds else [])]
     parts += [f"prices-{prices_digest(scale.prices)}"] if scale.prices else []
     return Path("results", "papers", "-".join(parts))

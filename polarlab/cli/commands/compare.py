@@ -48,7 +48,10 @@ def run(arguments: argparse.Namespace) -> Status:
 
 
 def _row(comparison: Comparison, name: str, values: list[Any]) -> dict[str, str]:
-    """Returns a row of the table of settings and results; means have their intervals."""
+    """Returns a row of the table of settings and results: its name, and a cell for each compared run.
+
+    Means over replications have their confidence intervals.
+    """
     from polarlab.api.command_line.records import with_half
 
     halves = comparison.intervals.get(name, [None] * len(values))

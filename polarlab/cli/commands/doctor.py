@@ -1,4 +1,4 @@
-"""`polarlab doctor`: capabilities of this machine, features with what is missing, and fabrics that fit."""
+"""`polarlab doctor`: capabilities of this machine, features with their lacks, and fabrics that fit."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def run(arguments: argparse.Namespace) -> Status:
 
 
 def _row(fabric: CarriedFabric) -> dict[str, Any]:
-    """Returns the row of an example of a fabric, by the keys of `--json`."""
+    """Returns the table's row for one of the example fabrics, by the keys of `--json`."""
     return {
         "fabric": fabric.fabric,
         "switches": fabric.switches,

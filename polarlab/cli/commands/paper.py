@@ -93,7 +93,7 @@ def _curves(arguments: argparse.Namespace) -> list[str] | None:
 
 
 def _check_list(arguments: argparse.Namespace) -> None:
-    """Raises UsageError if `paper list` is combined with an item or an item's option."""
+    """Raises UsageError if `paper list` is combined with a figure or table, or with an option for one."""
     places = ("workers", "scheduler", "cluster-tls", "insecure-cluster")
     options = ("quick", "seeds", "curves", "out", "prices", "estimate", *places)
     if given := [f"--{name}" for name in options if getattr(arguments, name.replace("-", "_"))]:
@@ -103,7 +103,7 @@ def _check_list(arguments: argparse.Namespace) -> None:
 
 
 def _missing_item(paper: str) -> str:
-    """Returns the message for a paper without an item."""
+    """Returns the error if a command line names a paper but no figure or table of it."""
     names = [one.item for one in polarlab.papers() if one.paper == paper and one.computed]
     return (
         f"paper {paper} needs an item, one of {', '.join([*names, 'all'])}"
@@ -116,7 +116,7 @@ def _missing_item(paper: str) -> str:
 
 
 def _print(found: polarlab.Reproduction) -> None:
-    """Prints the claims of each item as a table, and where its files are."""
+    """Prints, for each figure or table, its claims as a table and the names of its files."""
     for item in found.items:
         print_text(f"{found.paper} {item.item}: {item.title}")
         if item.claims:
@@ -141,7 +141,7 @@ def _print(found: polarlab.Reproduction) -> None:
 
 
 def _simulations(item: ReproducedItem) -> str:
-    """Returns the time of an item's simulations in words; empty if it has none."""
+    """Returns the time of the simulations of a figure in words; empty if it has none."""
     if item.core_seconds is None:
         return ""
     return f", simulations {item.core_seconds:.1f} s on one core"
@@ -164,7 +164,7 @@ def _print_sum(found: polarlab.Reproduction) -> None:
 
 
 def _row(claim: CheckedClaim) -> Mapping[str, Any]:
-    """Returns the cells of a claim."""
+    """Returns column -> cell for a claim and its computed number."""
     ours = "-" if claim.value is None else f"{claim.value:.6g}"
     if claim.interval:
         ours += f" ({claim.interval[0]:.4g} to {claim.interval[1]:.4g})"

@@ -17,7 +17,7 @@ EXAMPLES = (
 
 
 def run(arguments: argparse.Namespace) -> Status:
-    """Writes the page and prints its name."""
+    """Writes the HTML page of results and prints the name of its file."""
     with shown_if_long(DRAWING):
         page = polarlab.report(arguments.results, arguments.out, **look_of(arguments))
     print_result(arguments, {"report": str(page)})

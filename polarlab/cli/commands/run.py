@@ -55,7 +55,7 @@ def run(arguments: argparse.Namespace) -> Status:
 
 
 def _print_kept(arguments: argparse.Namespace, kept: Run) -> None:
-    """Prints the result of a run that ended early, under --json, if it measured anything."""
+    """With --json, prints the result of a run that ended early, unless it has measured nothing."""
     from polarlab.api.command_line.records import plain
 
     if arguments.json and kept.measured:
@@ -91,7 +91,7 @@ def print_summary(arguments: argparse.Namespace, summary: Summary) -> None:
 
 
 def _program_row(program: Mapping[str, Any]) -> dict[str, Any]:
-    """Returns a program of the user as a row of a table."""
+    """Returns column -> cell for a user's program, from its JSON record."""
     end = "timed out" if program["timed_out"] else "ended by PolarLab"
     return {
         "program": f"{program['host']} {program['command']}" + (" &" if program["server"] else ""),

@@ -54,7 +54,7 @@ def run(arguments: argparse.Namespace) -> Status:
         figures = draw_figures(results, progress)
         held = results.points
         points = [held[point] for point in chosen.sweep.points()]
-        invalid = sum(not getattr(point, "valid", True) for point in points)  # simulated points always are
+        invalid = sum(not getattr(point, "valid", True) for point in points)  # simulated: always valid
         if invalid:
             remedy = results.remedy if isinstance(results, polarlab.Sweep) else ""
             progress(Notice("points-invalid", invalid=invalid, points=len(points), folder=out, remedy=remedy))
@@ -67,7 +67,13 @@ def run(arguments: argparse.Namespace) -> Status:
 
 
 def _print_points(results: Any, points: Sequence[Any], keys: Sequence[str]) -> None:
-    """Prints a table of points, with the intervals of means."""
+    """Prints a table of points, in which means have their confidence intervals.
+
+    Args:
+        results: the sweep.
+        points: rows of its points.
+        keys: keys of --vary, which are columns.
+    """
     from polarlab.api.command_line.records import In, metrics, with_half
 
     shown = [metric.key for metric in metrics(results.engine, In.SWEEP)]

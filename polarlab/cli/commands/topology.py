@@ -28,7 +28,7 @@ EXAMPLES = (
 
 _STANDARD_OUTPUT = "-"
 _MAX_CLASSES = 10  # number of classes in the text output
-_MAX_RACKS = 16  # up to this number, the table shows the links between every two racks
+_MAX_RACKS = 16  # largest number of racks for which the table shows the links between every two of them
 
 
 def run(arguments: argparse.Namespace) -> Status:
@@ -62,7 +62,7 @@ def run(arguments: argparse.Namespace) -> Status:
 
 
 def _printed(arguments: argparse.Namespace) -> bool:
-    """Returns whether the graph is to be printed, alone."""
+    """Returns whether --export writes the graph to standard output, where nothing else may be printed."""
     return bool(arguments.export) and arguments.export[1] == _STANDARD_OUTPUT
 
 
@@ -113,7 +113,10 @@ def _print_racks(racks: Mapping[str, Any]) -> None:
 
 
 def _classes_in_words(classes: Mapping[str, Any]) -> str:
-    """Returns the classes of routers in words, such as `2: 20 as s1, 10 as s3`."""
+    """Describes classes of routers in words: their number, and each class's size and first switch.
+
+    For example, `2: 20 as s1, 10 as s3`.
+    """
     every = zip(classes["sizes"], classes["representatives"], strict=True)
     named = [f"{size} as {switch}" for size, switch in itertools.islice(every, _MAX_CLASSES)]
     more = classes["count"] - len(named)

@@ -87,7 +87,10 @@ def _prove_deadlock_freedom(arguments: argparse.Namespace, plan: RoutePlan) -> D
 
 
 def _deadlock_result(arguments: argparse.Namespace, proof: DeadlockProof) -> dict[str, Any]:
-    """Returns the record of a proof; without --json, lists become counts and unrequested values go."""
+    """Returns the result of a deadlock proof to print, by the keys of `--json`.
+
+    Without --json, lists are replaced by their lengths, and values that were not requested are left out.
+    """
     from polarlab.api.analysis.deadlocks import deadlock_record
 
     record = deadlock_record(proof)
@@ -101,7 +104,7 @@ def _deadlock_result(arguments: argparse.Namespace, proof: DeadlockProof) -> dic
 
 
 def _print_cycle(proof: DeadlockProof) -> None:
-    """Prints the cycle that a proof found on standard error, one line per channel."""
+    """Prints on standard error the cycle of channels that a proof has found, one line per channel."""
     if not proof.cycle:
         return
     failed = "" if proof.failure == "none" else f" while {proof.failure} is down"
@@ -116,7 +119,7 @@ def _print_cycle(proof: DeadlockProof) -> None:
 
 
 def _write_files(arguments: argparse.Namespace, plan: RoutePlan, proof: DeadlockProof) -> None:
-    """Writes the requested certificate and figure, or says why they are not written."""
+    """Writes the requested certificate and figure of a deadlock proof, or prints why there is none."""
     from polarlab.api.analysis.deadlocks import draw_cycle, write_certificate
 
     if arguments.figure and proof.cycle:
@@ -130,7 +133,7 @@ def _write_files(arguments: argparse.Namespace, plan: RoutePlan, proof: Deadlock
 
 
 def _result(plan: RoutePlan, proof: Proof) -> dict[str, Any]:
-    """Returns a proof and its plan's size, by the keys of `--json`."""
+    """Returns the numbers of a proof and of its plan to print, by the keys of `--json`."""
     size = plan.size()
     return {
         "ok": proof.ok,
@@ -152,7 +155,7 @@ def _result(plan: RoutePlan, proof: Proof) -> dict[str, Any]:
 
 
 def _print_faults(plan: RoutePlan, proof: Proof) -> None:
-    """Prints a proof's faults and a plan's unprotected pairs on standard error, the first of each."""
+    """Prints the first faults of a proof and the first unprotected pairs of a plan on standard error."""
     from polarlab.api.analysis.theory import MAX_LISTED_FAULTS, unprotected_names
 
     lines = [str(fault) for fault in proof.faults]

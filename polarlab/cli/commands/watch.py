@@ -15,7 +15,7 @@ EXAMPLES = ("polarlab watch results/RUN", "polarlab watch results/RUN --web=8080
 
 
 def run(arguments: argparse.Namespace) -> Status:
-    """Shows results until Ctrl-C."""
+    """Shows results on the live page until Ctrl-C."""
     with ConsoleProgress() as progress:
         web = page_address(arguments) or True
         with polarlab.watch(arguments.results, web=web, progress=Unthrottled(progress)):

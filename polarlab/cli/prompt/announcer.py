@@ -27,13 +27,13 @@ class Announcer:
             if self._typing:
                 print("\r\033[K", end="", flush=True)
             self._progress(event)
-            self._progress.rest()  # the terminal is the prompt's
+            self._progress.rest()  # at the prompt, no bar may stay on the terminal
             if self._typing:
                 _redraw_line()
 
     @contextlib.contextmanager
     def typing(self) -> Iterator[None]:
-        """Marks the time in which a user types a line."""
+        """Marks the block as the time in which a user types a line, which events must redraw."""
         with self._lock:
             self._typing = True
         try:
@@ -44,10 +44,14 @@ class Announcer:
 
 
 def _redraw_line() -> None:
-    """Redraws readline's prompt and the typed text with functions that Python's module does not expose."""
+    """Redraws readline's prompt and the text typed so far.
+
+    It calls functions of GNU readline that Python's module does not expose; with another library it prints
+    the text only.
+    """
     import readline
 
-    with contextlib.suppress(OSError, AttributeError):  # not GNU readline
+    with contextlib.suppress(OSError, AttributeError):  # raised if the library is not GNU readline
         library = ctypes.CDLL(readline.__file__)
         library.rl_on_new_line()
         library.rl_forced_update_display()

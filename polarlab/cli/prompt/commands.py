@@ -100,7 +100,7 @@ class SessionPrompt(FabricCLI):
         super().default(line)
 
     def program_started(self, node: LastingNode, command: str, pid: int) -> None:
-        """Announces the end of a background program."""
+        """Makes the session announce the end of a background program that a user has just started."""
         self._session.watch_program(node.name, command, pid)
 
     def getLocals(self) -> dict[str, Any]:  # noqa: N802  # Mininet's name
@@ -122,7 +122,12 @@ class SessionPrompt(FabricCLI):
         return [*super().get_names(), *(f"do_{name}" for name in self._commands)]
 
     def _do(self, command: str, line: str) -> None:
-        """Runs a verb and prints its result."""
+        """Runs a verb of the session and prints its result.
+
+        Args:
+            command: the command, such as `fail`.
+            line: the rest of the line.
+        """
         for shown in self._commands[command].run(self._verbs, line):
             if isinstance(shown, str):
                 print(shown)
@@ -193,7 +198,7 @@ class SessionPrompt(FabricCLI):
         print("\nOther commands of Mininet: " + ", ".join(others))
 
     def _summaries(self, name: str) -> list[str]:
-        """Returns what a command does, a line for each verb."""
+        """Returns lines that say what a command does: one per verb, or the first one of its help."""
         if command := self._commands.get(name):
             return command.help().partition("\n\n")[0].splitlines()
         return inspect.cleandoc(getattr(self, f"do_{name}").__doc__ or "").splitlines()[:1]

@@ -34,7 +34,7 @@ METRICS = {
         "Longest mean time for which a switch held frames, in frame times",
     ),
 }
-Sample = tuple[dict[str, str], float]
+Sample = tuple[dict[str, str], float | None]
 
 
 def text_of(about: dict[str, Any] | None, state: dict[str, Any] | None) -> str:
@@ -52,7 +52,9 @@ def text_of(about: dict[str, Any] | None, state: dict[str, Any] | None) -> str:
         values = list(samples.get(name, ()))
         if values:
             lines += [f"# HELP {name} {text}", f"# TYPE {name} {kind}"]
-            lines += [f"{name}{_labels(labels)} {float(value)!r}" for labels, value in values]
+            # A number beyond the range of floats, as only a forged replay has it, is null in messages.
+            known = [(labels, value) for labels, value in values if value is not None]
+            lines += [f"{name}{_labels(labels)} {float(value)!r}" for labels, value in known]
     return "\n".join(lines) + "\n"
 
 
@@ -85,7 +87,7 @@ def _directions(about: dict[str, Any], value: Any) -> Iterator[Sample]:
     for link in about["links"]:
         for end, other, at in ((0, 1, link["directions"][0]), (1, 0, link["directions"][1])):
             names = [f"s{link['ends'][one] + 1}" for one in (end, other)]
-            yield {"link": link["name"], "from": names[0], "to": names[1]}, float(value(at))
+            yield {"link": link["name"], "from": names[0], "to": names[1]}, value(at)
 
 
 def _incident_samples(incident: dict[str, Any] | None) -> dict[str, Iterable[Sample]]:

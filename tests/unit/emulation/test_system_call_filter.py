@@ -120,18 +120,52 @@ print(client.recv(6).decode())
 
 @pytest.mark.parametrize("setting", [ON_HOSTS, OF_THE_PAGE])
 def test_what_programs_need_stays(setting):
-    """Processes, threads, memory, pipes and pairs of sockets."""
+    """Threads, memory, pairs of sockets, and signals to oneself."""
     code = """
 thread = threading.Thread(target=print, args=["thread"])
 thread.start()
 thread.join()
-print(subprocess.run(["echo", "process"], capture_output=True, text=True).stdout)
 mmap.mmap(-1, 4096, mmap.MAP_PRIVATE)
 one, other = socket.socketpair()
 one.send(b"pair")
 print(other.recv(4).decode())
+signal.signal(signal.SIGTERM, lambda *_: print("signal"))
+signal.raise_signal(signal.SIGTERM)
 """
-    assert printed(setting, code) == ["thread", "process", "pair"]
+    assert printed(setting, code) == ["thread", "pair", "signal"]
+
+
+def test_files_and_processes_of_its_user_are_out_of_the_page_s_reach(tmp_path):
+    """`polarlab watch` needs no root, so its page runs as the user who started it."""
+    (tmp_path / "file").write_text("the user's")
+    code = f"""
+file, folder = {str(tmp_path / "file")!r}, {str(tmp_path)!r}
+def refused(act, *arguments):
+    try:
+        return act(*arguments)
+    except OSError as error:
+        return errno.errorcode[error.errno]
+new = file + "2"
+acts = [(open, file), (os.stat, file), (os.unlink, file), (os.rename, file, new), (os.chmod, file, 0o777)]
+acts += [(os.symlink, file, new), (os.link, file, new), (os.mkdir, new), (os.rmdir, folder)]
+acts += [(os.truncate, file, 0), (os.utime, file), (os.listdir, folder), (os.execv, "/bin/true", ["true"])]
+acts += [(os.readlink, "/proc/self/exe"), (os.chdir, "/"), (os.mkfifo, new)]
+print(*{{refused(*act) for act in acts}}, refused(os.access, file, 0))
+other = os.getppid()
+print(refused(os.kill, other, 0), refused(os.pidfd_open, other), made("tgkill", other, other, 0))
+print(made("process_vm_readv", other, 0, 0, 0, 0, 0), made("ptrace", 16, other, 0, 0))
+print(made("prlimit64", other, 7, 0, 0), made("unshare", 0x10000000), made("setns", 0, 0))
+"""
+    assert printed(OF_THE_PAGE, code) == ["ENOENT", "False", *["EPERM"] * 8]
+    assert (tmp_path / "file").read_text() == "the user's"
+
+
+def test_on_hosts_files_and_processes_stay(tmp_path):
+    code = f"""
+open({str(tmp_path / "file")!r}, "w").close()
+print(subprocess.run(["echo", "process"], capture_output=True, text=True).stdout)
+"""
+    assert printed(ON_HOSTS, code) == ["process"]
 
 
 def test_on_hosts_sockets_and_shared_memory_stay():

@@ -23,7 +23,7 @@ from experiments.results.tables import PROBES
 from experiments.spec.fabric import FabricOptions
 from experiments.spec.programs import ProgramTraffic
 from experiments.spec.traffic import TrafficOptions
-from experiments.validity.foreign_frames import HostFrames
+from experiments.validity.foreign_frames import HostBytes
 from experiments.validity.samples import ControllerSamples, CpuSamples, HeldSamples, HeldSecond, SwitchSample
 from topology.errors import ParameterError
 from topology.families.low_diameter.polarfly import PolarFly
@@ -121,24 +121,22 @@ def test_damaged_frames_make_a_run_not_valid(record):
     assert any("3 damaged" in reason for reason in fidelity.reasons)
 
 
-def host_frames(record, **others):
-    counts = {
-        "sent": record.result.sent.run_frames.sum(axis=1),
-        "received": record.result.received.run_frames.sum(axis=0),
-    }
-    return replace(record, host_frames=HostFrames(**{**counts, **others}))
+def host_bytes(record, **others):
+    result = record.result
+    counts = {"sent": result.sent.bytes.sum(axis=0), "received": result.received.bytes.sum(axis=0)}
+    return replace(record, host_bytes=HostBytes(**{**counts, **others}))
 
 
 def test_other_frames_of_hosts_and_deleted_interfaces_make_a_run_not_valid(record):
-    quiet = host_frames(record).host_frames
-    assert not any("h" in reason[:1] for reason in summarise(host_frames(record)).fidelity.reasons)
-    flood = 100 * (np.arange(7) == 2)
-    reasons = summarise(host_frames(record, sent=quiet.sent + flood)).fidelity.reasons
-    assert "h3_1 sent 100 frames besides the 420 measured ones" in reasons
-    reasons = summarise(host_frames(record, received=quiet.received + flood)).fidelity.reasons
-    assert "h3_1 received 100 frames besides the 420 measured ones" in reasons
+    quiet = host_bytes(record).host_bytes
+    assert not any("h" in reason[:1] for reason in summarise(host_bytes(record)).fidelity.reasons)
+    flood = 100_000 * (np.arange(7) == 2)
+    reasons = summarise(host_bytes(record, sent=quiet.sent + flood)).fidelity.reasons
+    assert f"h3_1 sent 100,000 bytes besides the {quiet.sent[2]:,} measured ones" in reasons
+    reasons = summarise(host_bytes(record, received=quiet.received + flood)).fidelity.reasons
+    assert f"h3_1 received 100,000 bytes besides the {quiet.received[2]:,} measured ones" in reasons
     gone = np.where(flood, 0, quiet.received)
-    assert "interfaces of h3_1 were deleted" in summarise(host_frames(record, received=gone)).fidelity.reasons
+    assert "interfaces of h3_1 were deleted" in summarise(host_bytes(record, received=gone)).fidelity.reasons
 
 
 def held_samples(waiting):

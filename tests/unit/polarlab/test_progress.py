@@ -1,11 +1,14 @@
 """Progress on standard error: lines with seconds, and a bar on a terminal for all that takes long."""
 
+import contextlib
 import io
 import os
 import re
 import subprocess
 import sys
 import time
+
+import pytest
 
 from experiments.events import pace
 from experiments.events.notices import Notice
@@ -122,13 +125,15 @@ NOBODY_READS = """
 import sys
 from experiments.events.notices import Notice
 from polarlab.cli import main as entry, parser
+from polarlab.cli.console import reader_may_end
 from polarlab.cli.progress import ConsoleProgress
 
 def run(arguments):
     with ConsoleProgress() as progress:
         for number in range(3):
             progress(Notice("pair-check-passed", max_hops=4))
-    print("the result")
+    with reader_may_end():
+        print("the result")
     open(sys.argv[1], "w").close()
     return 1
 
@@ -137,13 +142,43 @@ sys.exit(entry.main())
 """
 
 
-def test_a_command_goes_on_when_nobody_reads_its_progress(tmp_path):
-    """`polarlab run ... 2>&1 | head -4`: the work goes on, and the status is its own."""
+@contextlib.contextmanager
+def reader_that_has_ended():
     reader, writer = os.pipe()
     os.close(reader)
-    done = tmp_path / "done"
-    command = [sys.executable, "-c", NOBODY_READS, str(done)]
-    status = subprocess.run(command, stdout=writer, stderr=writer, check=False).returncode
+    yield writer
     os.close(writer)
+
+
+@contextlib.contextmanager
+def terminal_that_is_gone():
+    controller, terminal = os.openpty()
+    os.close(controller)
+    yield terminal
+    os.close(terminal)
+
+
+@contextlib.contextmanager
+def full_disk():
+    with open("/dev/full", "wb") as full:
+        yield full.fileno()
+
+
+@pytest.mark.parametrize("lost", [reader_that_has_ended, terminal_that_is_gone, full_disk])
+def test_a_command_continues_when_its_progress_cannot_be_written(lost, tmp_path):
+    """`polarlab run ... 2>&1 | head -4`, for example: the work continues, and the status is its own."""
+    done = tmp_path / "done"
+    with lost() as stream:
+        command = [sys.executable, "-c", NOBODY_READS, str(done)]
+        output = subprocess.DEVNULL if lost is full_disk else stream
+        status = subprocess.run(command, stdout=output, stderr=stream, check=False).returncode
     assert done.exists()
     assert status == 1
+
+
+def test_a_command_under_nohup_outlives_its_terminal():
+    code = NOBODY_READS.replace(
+        'print("the result")', "import os, signal; os.kill(os.getpid(), signal.SIGHUP)"
+    )
+    words = ["nohup", sys.executable, "-c", code, os.devnull]
+    assert subprocess.run(words, capture_output=True, check=False).returncode == 1

@@ -13,6 +13,17 @@ from topology.faults import parse_schedule
 from topology.units import BYTES, MILLISECONDS, RATE, SECONDS, number_of, quantity
 
 GRAPH = {"topology": "polarfly", "q": 3}
+DIGITS = "9" * 32
+
+
+@pytest.mark.parametrize("option", ["mtu", "frame-bytes", "message-bytes", "link-rate", "duration"])
+@pytest.mark.parametrize(
+    "text", [DIGITS, f"{DIGITS}B", f"{DIGITS}s", f"{DIGITS}bit", "9" * 1_000_000], ids=range(5)
+)
+def test_numbers_beyond_all_measures_are_refused(option, text):
+    pattern = {"pattern": "allreduce"} if option == "message-bytes" else {}
+    with pytest.raises(ParameterError, match=option.replace("-", "[- ]")):
+        Experiment("run", {**GRAPH, **pattern, option.replace("-", "_"): text}).resolve()
 
 
 @pytest.mark.parametrize(

@@ -1,1 +1,1 @@
-"""Commands that list what there is: patterns, routings, keys of experiment files."""
+"""Commands that print lists: families, patterns, routings, citations, and keys of experiment files."""

@@ -11,7 +11,7 @@ EXAMPLES = ("polarlab cite", "polarlab cite polarfly")
 
 
 def run(arguments: argparse.Namespace) -> Status:
-    """Prints one entry, or all."""
+    """Prints the BibTeX entry of a paper or of the software, or all entries."""
     from polarlab.api.command_line.citations import citation, citations
 
     print("\n".join(citations().values()) if arguments.item is None else citation(arguments.item), end="")

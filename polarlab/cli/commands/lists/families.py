@@ -61,7 +61,7 @@ def _remark() -> str:
 
 
 def _row(member: polarlab.NearestMember) -> Mapping[str, Any]:
-    """Returns the cells of a member, with distances between routers with hosts."""
+    """Returns column -> cell for a family's nearest member, with distances between routers with hosts."""
     options = {one.key: one.name for one in polarlab.families()[member.name].parameters}
     words = (f"--{options[key]} {value}" for key, value in member.params.items())
     distances = member.between_hosts or vars(member)
@@ -76,7 +76,7 @@ def _row(member: polarlab.NearestMember) -> Mapping[str, Any]:
 
 
 def _costs(member: polarlab.NearestMember) -> Mapping[str, str]:
-    """Returns the cells of a member's costs; empty unless costs are requested."""
+    """Returns column -> cell for a member's bisection and cost; empty unless costs are requested."""
     if member.bisection is None:
         return {}
     return {"bisection": f"{member.bisection:.3f}", "$ per endpoint": f"{member.cost_per_endpoint:.0f}"}

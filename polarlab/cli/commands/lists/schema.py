@@ -13,6 +13,6 @@ EXAMPLES = ("polarlab schema",)
 
 
 def run(_arguments: argparse.Namespace) -> Status:
-    """Prints the schema."""
+    """Prints the JSON schema of experiment files."""
     print(json.dumps(polarlab.schema(), indent=2))
     return Status.DONE

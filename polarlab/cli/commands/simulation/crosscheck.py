@@ -51,7 +51,11 @@ def _measured(arguments: argparse.Namespace, progress: ConsoleProgress) -> polar
 
 
 def _print(agreement: Mapping[str, Any]) -> None:
-    """Prints a table of all points, and one of the means of points with several seeds."""
+    """Prints a table of all points and, for points with several seeds, a table of means.
+
+    Args:
+        agreement: the cross-check as plain JSON.
+    """
     from polarlab.api.command_line.records import readable
 
     rows = []
@@ -82,7 +86,7 @@ def _print(agreement: Mapping[str, Any]) -> None:
 
 
 def _point_of(record: Mapping[str, Any]) -> dict[str, str]:
-    """Returns the cells that name a point."""
+    """Returns column -> cell for a point's routing, pattern and load."""
     from polarlab.api.command_line.records import readable
 
     return {name: readable(record[name]) for name in ("routing", "pattern", "load")}
