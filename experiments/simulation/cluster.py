@@ -124,10 +124,8 @@ class Cluster:
         """Returns the result of a submitted task; raises MachineError if the cluster could not compute it."""
         try:
             result = future.result()
-        except (
-            MachineError,
-            UsageError,
-        ) as error:  # from a worker, whose text may contain control characters
+        except (MachineError, UsageError) as error:
+            # From a worker, whose text may contain control characters.
             kind = UsageError if isinstance(error, UsageError) else MachineError
             raise kind(f"a worker of {self._address} reports {str(error)!r}") from None
         except Exception as error:  # from the library, or from any code on the worker
