@@ -50,7 +50,13 @@ class Planned(Report):
 
 @dataclass(frozen=True)
 class Proven(Report):
-    """The plan is proven: ordered pairs of hosts, hops of the longest path, and time of the proof."""
+    """The plan is proven.
+
+    Attributes:
+        pairs: number of ordered pairs of hosts.
+        max_hops: number of hops of the longest path.
+        seconds: time to prove the plan.
+    """
 
     event: ClassVar[str] = "proven"
     pairs: int
@@ -92,7 +98,13 @@ class Disconnected(Report):
 
 @dataclass(frozen=True)
 class Ready(Report):
-    """A switch has its plan installed; so have `ready` of all `switches` of the fabric by now."""
+    """A switch has its plan installed.
+
+    Attributes:
+        switch: name of the switch.
+        ready: number of switches that have their plan installed now, this one included.
+        switches: number of switches of the fabric.
+    """
 
     event: ClassVar[str] = "ready"
     switch: str

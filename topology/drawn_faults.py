@@ -95,7 +95,7 @@ def draw_faults(process: FaultProcess, topology: Topology, seed: int, end_s: flo
     """Draws a fault schedule at random.
 
     The failure times of one kind do not depend on the other kinds. A failure is dropped if no component of
-    its kind is up, and so is a repair after the end.
+    its kind is up. A repair after `end_s` is dropped, too.
 
     Args:
         process: the random failures.

@@ -68,7 +68,7 @@ _running: list[Plugin] = [PYTHON]  # a stack: the last one is registering now
 
 
 class Call(NamedTuple):
-    """The arguments with which PolarLab calls a function of a definition, to check its signature.
+    """A function of a definition and the arguments that PolarLab passes to it; used to check its signature.
 
     Attributes:
         function: the function.
@@ -152,7 +152,7 @@ class Registry(Mapping[str, Definition], Generic[Definition]):
         return [*self.own, *self._added]
 
     def spelled(self, text: str) -> str:
-        """Returns a text with its name, before any parameters, in the registry's own spelling.
+        """Returns a text whose leading name is replaced by the registry's own spelling; parameters stay.
 
         Args:
             text: a name such as `UGAL_PF`, alone or with parameters; an unknown name stays as it is.
@@ -240,7 +240,7 @@ class Registry(Mapping[str, Definition], Generic[Definition]):
         self._added[name] = definition, _running[-1]
 
     def plugins(self) -> list[Plugin]:
-        """Returns the plug-in of every loaded definition, with repetitions."""
+        """Returns the plug-in of every loaded definition; one with several definitions is repeated."""
         return [plugin for _, plugin in self._added.values()]
 
     def remove(self, plugin: Plugin) -> None:

@@ -286,7 +286,7 @@ class NodeCLI(CLI):  # type: ignore[misc]
         return line.strip().partition(" ")[0] in self.mn
 
     def _without_tolerance(self, line: str) -> tuple[str, bool]:
-        """Removes a final `|| true`, which makes errors of a line not count; returns (line, whether removed).
+        """Removes a final `|| true`, which makes the prompt ignore errors; returns (line, whether removed).
 
         A command on a node is returned unchanged, because its shell interprets the `|| true`.
         """

@@ -137,7 +137,7 @@ class Folder:
         return os.path.samestat(now, status)
 
     def folder(self, name: str) -> Folder:
-        """Returns a folder in it, and creates it if it does not exist.
+        """Opens a subfolder; creates it if it does not exist.
 
         Args:
             name: its name, or a path of several names.
@@ -168,7 +168,7 @@ class Folder:
         return below.folder(rest) if rest else below
 
     def create(self, name: str) -> IO[bytes]:
-        """Creates a file in it and opens it for writing.
+        """Creates a file in the folder and opens it for writing.
 
         Args:
             name: its name.
@@ -184,7 +184,7 @@ class Folder:
         return os.fdopen(descriptor, "wb")
 
     def begin(self, name: str) -> IO[bytes]:
-        """Creates a file in it, replacing any existing one, and opens it for writing.
+        """Creates a file in the folder, replacing any existing one, and opens it for writing.
 
         Args:
             name: its name.
