@@ -269,7 +269,8 @@ class Summary(FabricSettings):
         latency_ms: one-way latency.
         queueing_frame_times: mean queueing time of a packet, in transmission times of a frame: mean latency
             minus the delays of its links and the time that each switch on its path held frames
-            (`fidelity.held_frame_times_mean`); absent if that was not observed.
+            (`fidelity.held_frame_times_mean`); absent if that was not observed. As the held time is the mean
+            of all switches and not of those on the path, it may be below 0 where queues are empty.
         hops: number of links between routers -> packets of the window that took that many.
         hops_as_distances: whether every packet of the whole run took exactly as many links between routers as
             the distance of its two routers in the graph; None if no traffic was generated.

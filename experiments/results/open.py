@@ -268,7 +268,9 @@ class _Swept(Results, Generic[AnyManifest, AnyRow, AnySummary]):
     def manifest(self) -> AnyManifest:
         """Everything that the points depend on; raises ParameterError if it is missing or damaged."""
         content = _content(self.folder / MANIFEST)
-        if "sweep" not in content or not self._has_engine(content):
+        if "sweep" in content and not self._has_engine(content):
+            raise ParameterError(f"{self.folder} contains a sweep of the other --engine")
+        if "sweep" not in content:
             raise ParameterError(f"{self.folder} does not contain a {self.kind.name}")
         found: AnyManifest = read_record(self.folder / MANIFEST, self.records[1])
         return found
@@ -285,7 +287,7 @@ class _Swept(Results, Generic[AnyManifest, AnyRow, AnySummary]):
         try:
             return self.manifest
         except ParameterError as error:
-            raise ParameterError(f"{error}; choose another --out") from None
+            raise ParameterError(f"{error}; give a new --out") from None
 
     @cached_property
     def points(self) -> Mapping[Point, AnyRow]:

@@ -58,10 +58,10 @@ class RunDirectory:
         try:
             self.folder = make_folder(path)
         except (FileExistsError, NotADirectoryError):
-            raise ParameterError(f"{path} is not a directory; choose another --out") from None
+            raise ParameterError(f"{path} is not a directory; give a new --out") from None
         except OSError as error:
             if error.errno == errno.ENAMETOOLONG:
-                raise ParameterError(f"the name {path} is too long; choose another --out") from None
+                raise ParameterError(f"the name {path} is too long; give a new --out") from None
             raise MachineError(f"{path} cannot be written ({error.strerror})") from error
         self._unwritten: list[str] | None = None
         self._headers: dict[str, Sequence[str]] = {}  # table -> its columns
@@ -84,7 +84,7 @@ class RunDirectory:
         except OSError as error:
             raise MachineError(f"{self.path} cannot be written ({error.strerror})") from error
         if self._kept and not resume:
-            raise ParameterError(f"{self.path} is not empty; choose another --out, nothing is overwritten")
+            raise ParameterError(f"{self.path} is not empty; give a new --out, nothing is overwritten")
 
     def require_room(self) -> None:
         """Raises MachineError if the disk is too full for a run."""
@@ -234,7 +234,7 @@ def kept_directory(path: Path, *, resume: bool = False) -> Iterator[RunDirectory
             lock.enter_context(directory.folder.locked())
         except BlockingIOError:
             raise ParameterError(
-                f"another process is writing to {path}; wait until it ends, or choose another --out"
+                f"another process is writing to {path}; wait until it ends, or give a new --out"
             ) from None
         except OSError as error:
             raise MachineError(f"{path} cannot be written ({error.strerror})") from error

@@ -13,6 +13,7 @@ from experiments.spec.options import DEFAULT_FLOWS, RUN, default_frame_bytes, op
 from experiments.spec.traffic import TrafficOptions, check_traffic
 from experiments.traffic_jobs import naming_ended_process, run_measured_traffic
 from topology.errors import PolarLabError, UsageError
+from topology.plugins import naming_plugins
 from traffic.engine.engine import TrafficBroken, TrafficInterrupted
 from traffic.engine.telemetry import TrafficSnapshot
 from traffic.metrics.measurements import TrafficResult
@@ -162,7 +163,7 @@ class BackgroundTraffic:
 
     def _run(self) -> None:
         try:
-            with naming_ended_process(self._fabric):
+            with naming_plugins(), naming_ended_process(self._fabric):
                 self._result = self._flowed()
         except PolarLabError as error:
             self._error = error

@@ -19,6 +19,7 @@ from experiments.simulation.address import TLS_FILES, Scheduler
 from experiments.simulation.code_version import code_version
 from experiments.simulation.task import Outcome, Task, task_of
 from topology.errors import MachineError, UsageError
+from topology.plugins import naming_plugins
 
 if TYPE_CHECKING:
     from experiments.simulation.points import SimulatedGroup
@@ -123,8 +124,10 @@ class Cluster:
         """Returns the result of a submitted task; raises MachineError if the cluster could not compute it."""
         try:
             result = future.result()
-        except MachineError as error:  # from a worker, whose text may contain control characters
-            raise MachineError(f"a worker of {self._address} reports {str(error)!r}") from None
+        except (MachineError, UsageError) as error:
+            # From a worker, whose text may contain control characters.
+            kind = UsageError if isinstance(error, UsageError) else MachineError
+            raise kind(f"a worker of {self._address} reports {str(error)!r}") from None
         except Exception as error:  # from the library, or from any code on the worker
             kinds = {kind.__name__ for kind in type(error).__mro__}
             if "KilledWorker" in kinds:
@@ -265,7 +268,8 @@ def done_on_worker(planned: PlannedFabric, task: Task, version: str) -> Outcome:
         raise WorkerVersionError(
             f"a worker has {code_version()}, but must have {version}; update it or this machine"
         )
-    outcome = task.run(planned)
+    with naming_plugins():
+        outcome = task.run(planned)
     if outcome.result.interrupted:  # the worker is shutting down
         raise InterruptedError("the worker was stopped")
     return outcome

@@ -103,7 +103,7 @@ class Experiment:
         self.values = values
         applies = _applicable(self.kind, values)
         for option in declared.values():
-            if option.name in values and not applies(option):
+            if option.name in (*values, *self._varied) and not applies(option):
                 raise UsageError(self._foreign(option))
             if values.get(option.name) in option.words and not self._measures_packets:
                 got = self.kind if self.kind != RUN else TRAFFIC_KINDS[self.traffic_kind].title
@@ -183,10 +183,12 @@ class Experiment:
         known = {option.name: option for option in options_of(declared, family)}
         merged = {name: value for name, value in self.values.items() if name in known} | new
         if kind == self.kind and declared != self.declared_kind:  # engines give one name different meanings
-            same = {
-                option.name for option in options_of(self.declared_kind, family) if option in known.values()
-            }
+            before = options_of(self.declared_kind, family)
+            same = {"out", _VARY, *(option.name for option in before if option in known.values())}
             merged = {name: value for name, value in merged.items() if name in new or name in same}
+            if _VARY in merged and _VARY not in new:
+                fits = [text for text in merged[_VARY] if varied_options([text]).keys() <= same]
+                merged[_VARY] = tuple(fits)
         if _VARY in known and _VARY in new:
             texts: Any = known[_VARY].accept(new[_VARY])
             varied = varied_options(texts)
@@ -336,7 +338,8 @@ class Experiment:
         if option.when:
             other, value = option.when
             got = self.values.get(other, option_of(other, self.declared_kind).default)
-            return f"--{option.name} is for --{other} {value}, got --{other} {got}; leave it out"
+            given = f"--{_VARY} {option.name}" if option.name in self._varied else f"--{option.name}"
+            return f"{given} is for --{other} {value}, got {got}; give --{other} {value}, or leave it out"
         now = TRAFFIC_KINDS[self.traffic_kind]
         if PACKETS not in option.kinds:
             home = next(one for name, one in TRAFFIC_KINDS.items() if name in option.kinds)

@@ -525,6 +525,11 @@ def declared_kind(kind: str, values: Mapping[str, Any]) -> str:
     return SIMULATED_SWEEP if kind == SWEEP and values.get(ENGINE) == SIMULATION else kind
 
 
+def noun_of(kind: str) -> str:
+    """Returns the noun for an experiment of a kind: `simulation` for `simulate`."""
+    return "simulation" if kind == SIMULATE else kind
+
+
 def option_of(name: str, command: str) -> Option:
     """Returns the declaration of an option of a command."""
     return next(option for option in OPTIONS if option.name == name and command in option.commands)

@@ -42,20 +42,21 @@ def words_of(name: str, text: str) -> list[str]:
 
     A word like `key=value` is a further parameter of the name before it, so that
     `min,ugal-pf:threshold=0.5,buckets=8` is two words. (A name with parameters has a colon before the first
-    equals sign.)
+    equals sign.) A comma may follow the last word.
 
     Raises:
-        ParameterError: the list `name` is empty.
+        ParameterError: the list `name` is empty, or has an empty word.
     """
     words: list[str] = []
-    for word in (part.strip() for part in text.split(",")):
+    for word in (part.strip() for part in text.strip().removesuffix(",").split(",")):
         before, equals, _ = word.partition("=")
         if words and ":" in words[-1] and equals and ":" not in before:
             words[-1] += f",{word}"
-        elif word:
+        else:
             words.append(word)
-    if not words:
-        raise ParameterError(f"{name} must not be empty, got {quoted(text)}")
+    if not all(words):
+        domain = "have a value between commas" if any(words) else "not be empty"
+        raise ParameterError(f"{name} must {domain}, got {quoted(text)}")
     return words
 
 

@@ -19,6 +19,7 @@ from dataclasses import dataclass, field, replace
 
 from routing.plan.model import Group, SwitchPlan
 from topology.parameters import Parameter
+from topology.plugins import returned
 
 # Occupancies that differ by less count as equal: a running mean never returns to exactly 0, and its remainder
 # would send all detours through one port.
@@ -380,7 +381,7 @@ class SwitchAdapter:
         if group.rest:
             group.rest -= 1
             return False
-        change = self._law(group, self._ports)
+        change = returned(self._law, self._law(group, self._ports), Change)
         if change is Change.NONE:
             return False
         group.rest = self._control.rest(change)

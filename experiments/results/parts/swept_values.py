@@ -103,7 +103,7 @@ def check_joins(settings: SweptSettings, fabric: Any, held: Any, folder: Path) -
 
 
 def _other_sweep(folder: Path, what: str, has: object, wants: object) -> ParameterError:
-    return ParameterError(f"{folder} contains a sweep {what} {has}, not {wants}; choose another --out")
+    return ParameterError(f"{folder} contains a sweep {what} {has}, not {wants}; give a new --out")
 
 
 def swept_values(sweep: SweepOptions) -> dict[str, Any]:

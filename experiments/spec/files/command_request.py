@@ -7,7 +7,9 @@ from dataclasses import replace
 from typing import Any, NamedTuple
 
 from experiments.spec.experiment import Experiment, by_option
+from experiments.spec.option import Option
 from experiments.spec.options import (
+    ENGINE,
     FAILOVER,
     KINDS,
     PROGRAMS,
@@ -16,9 +18,10 @@ from experiments.spec.options import (
     SIMULATE,
     SWEEP,
     UP,
+    noun_of,
     options_of,
 )
-from experiments.spec.variations import SHORT_FORMS, given_values
+from experiments.spec.variations import SHORT_FORMS, given_values, varied_options
 from topology.errors import UsageError
 
 PREDICT = "predict"
@@ -65,10 +68,11 @@ def command_request(experiment: Experiment, command: str, given: Mapping[str, An
     taken: dict[str, Any] = {}
     if experiment.kind not in KINDS or experiment.kind == command:
         same = experiment.kind == command and not given
-        return CommandRequest(experiment if same else experiment.overridden(given, command), "")
+        request = experiment if same else experiment.overridden(given, command)
+        return CommandRequest(request, _engine_note(experiment, request, given))
     text = _missing_traffic(experiment) if command == PREDICT and "pattern" not in given else ""
     if command == SATURATION and experiment.kind != SIMULATE:  # other kinds have seconds, not cycles
-        text = f"saturation must start from a simulation (simulate), got a {experiment.kind}"
+        text = f"saturation must start from a simulation (simulate), got a {noun_of(experiment.kind)}"
     elif experiment.kind == SWEEP:
         taken, several = _of_sweep(experiment, command, given)
         text = _several_text(several, command) if several else ""
@@ -131,8 +135,30 @@ def _missing_traffic(experiment: Experiment) -> str:
     if experiment.kind != FAILOVER and experiment.traffic_kind not in (REPLAY, PROGRAMS):
         return ""
     keys = [key for key in ("flow-file", "exec", "exec-file") if key in experiment.values]
-    got = keys[0] if keys else f"a {experiment.kind}"
+    got = keys[0] if keys else f"a {noun_of(experiment.kind)}"
     return f"predict must have a pattern and a load, got {got}; give --pattern and --load"
+
+
+def _engine_note(experiment: Experiment, request: Experiment, given: Mapping[str, Any]) -> str:
+    """Returns the note about values that a sweep's other engine lacks, or takes in another unit."""
+    if experiment.kind != SWEEP or experiment.declared_kind == request.declared_kind:
+        return ""
+    complete = experiment.complete_values
+    before, after = (varied_options(one.values.get("vary", ())) for one in (experiment, request))
+
+    def chosen(option: Option) -> bool:
+        """Returns whether users chose its value: files have what they wrote, results all defaults, too."""
+        if experiment.source is not None:
+            return True
+        derived = option.derived and option.derived(experiment, complete)
+        return bool(complete[option.name] != (derived or option.default_for(experiment.declared_kind)))
+
+    gone = experiment.values.keys() - {*request.values, *after}
+    lost = [option.name for option in experiment.options if option.name in gone and chosen(option)]
+    replaced = before if "vary" in given else {*given, *after}
+    lost += [f"vary {key}" for option, key in before.items() if option not in replaced]
+    file = f" of {experiment.source.name}" if experiment.source else ""
+    return f"--{ENGINE} {request.values[ENGINE]} ignores {', '.join(lost)}{file}" if lost else ""
 
 
 def _note(experiment: Experiment, command: str) -> str:

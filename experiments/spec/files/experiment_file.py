@@ -215,7 +215,7 @@ def together(
         if before[name] != now[name]:
             raise ParameterError(
                 f"{folder} has results of {name} from the plug-in {shortened(before[name])}, not "
-                f"{shortened(now[name])}; choose another --out"
+                f"{shortened(now[name])}; give a new --out"
             )
     return content and {**content, **({PLUGINS: {**before, **now}} if before or now else {})}
 
