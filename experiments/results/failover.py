@@ -14,8 +14,8 @@ from experiments.results.parts.replications import Interval, check_seeds
 from experiments.results.tables import csv_cell
 from topology.parameters import Value
 
-# From this much steal time, losses may be the machine's fault: on ER_5, only runs with 80 ms and 1,870 ms of
-# steal time lost probes.
+# With this steal time or more, losses may be the machine's fault: on ER_5, the only runs that lost probes had
+# steal times of 80 ms and 1,870 ms.
 DISTURBED_FROM_MS = 50
 
 

@@ -410,7 +410,10 @@ class Summary(FabricSettings):
         return replace(whole, repeat=Replications(**means))
 
     def of_seed(self) -> Summary:
-        """Returns a copy to combine with other seeds: reasons name its seed, output files its folder."""
+        """Returns a copy that can be combined with results of other seeds.
+
+        In the copy, reasons for doubt name the seed, and paths of programs' output include its folder.
+        """
         folder, fidelity = seed_folder(self.seed), self.fidelity
         programs = (
             replace(one, output=f"{folder}/{one.output}", errors=f"{folder}/{one.errors}")

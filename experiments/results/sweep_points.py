@@ -77,7 +77,7 @@ class SweptRow:
         return cells | {"load": f"{self.load:g}"} | varied
 
     def shown(self) -> dict[str, str]:
-        """Returns column -> text for readers, who get `yes` and `no`."""
+        """Returns column -> text for readers; booleans are `yes` and `no`."""
         values = {name: value for name, value in vars(self).items() if isinstance(value, bool)}
         return self.cells() | {name: readable(value) for name, value in values.items()}
 

@@ -17,7 +17,7 @@ from topology.files.reading import RESULT_BYTES, FileError, read_text
 # of traffic.
 Columns = Mapping[str, str]
 
-# Texts of booleans; versions before 0.3 wrote `yes` and `no`.
+# Text of a boolean in a table -> its value; versions before 0.3 wrote `yes` and `no`.
 BOOLEANS: Mapping[str, bool] = {"true": True, "false": False, "yes": True, "no": False}
 
 THROUGHPUT = "throughput.csv"

@@ -1,4 +1,4 @@
-"""Typed results of simulations: manifest and summary, key by key, with the key names of runs."""
+"""Typed results of simulations: manifest and summary, key by key; keys have the same names as in runs."""
 
 from __future__ import annotations
 
