@@ -173,7 +173,10 @@ class BackgroundTraffic:
             self._started.set()
 
     def _flowed(self) -> TrafficResult:
-        """Runs the traffic until it is stopped, and returns its measurements; keeps them if it fails."""
+        """Runs the traffic until it is stopped, and returns its measurements.
+
+        If the traffic fails, the measurements so far are kept in `_result`.
+        """
         try:
             return run_measured_traffic(
                 self._fabric,
