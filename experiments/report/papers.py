@@ -24,7 +24,7 @@ def paper_page(paper: str, items: Sequence[ReproducedItem], scale: Scale, folder
     Args:
         paper: name of the paper.
         items: its figures and tables; their files are in the folder.
-        scale: scale at which they were computed.
+        scale: scale at which the figures and tables were computed.
         folder: folder with figures and data.
     """
     claims = [claim for item in items for claim in item.claims]
