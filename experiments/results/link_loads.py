@@ -104,7 +104,8 @@ class LinkLog:
         busy_bytes: link -> bytes that it sent in that time.
         dropped_packets: packets that all switches' queues dropped.
         lost: link -> packets that netem lost at random, as requested.
-        passed: link -> packets that netem did not lose: sent, or dropped by the full queue behind it.
+        passed: link -> packets that netem did not lose: sent, or dropped by the full queue that follows
+            netem.
         observable: whether queues drain slowly enough to be full in two successive readings.
         history: readings of all queues.
         host_queues: host -> bytes that it sent and packets that its own full queue dropped.

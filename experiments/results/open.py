@@ -279,7 +279,7 @@ class _Swept(Results, Generic[AnyManifest, AnyRow, AnySummary]):
         """Returns the manifest of a sweep to resume; None if the folder is empty.
 
         Raises:
-            ParameterError: it contains something else, or a damaged sweep.
+            ParameterError: the folder contains something else, or a damaged sweep.
         """
         # A `.partial` file is left by a writer that was killed; it does not count.
         if all(path.name.endswith(".partial") for path in self.folder.iterdir()):

@@ -225,8 +225,9 @@ def kept_directory(path: Path, *, resume: bool = False) -> Iterator[RunDirectory
         resume: whether it may already contain files.
 
     Raises:
-        ParameterError: it is not empty, is not a directory, or another process is writing into it.
-        MachineError: it cannot be created or written, or the disk is too full.
+        ParameterError: the directory is not empty, the path is not a directory, or another process is writing
+            into it.
+        MachineError: the directory cannot be created or written, or the disk is too full.
     """
     directory = RunDirectory(path, resume=resume)
     with contextlib.ExitStack() as lock:
@@ -262,7 +263,7 @@ def read_graph(path: Path) -> NetworkxTopology:
         path: the file.
 
     Raises:
-        ParameterError: it cannot be read, or is damaged.
+        ParameterError: the file cannot be read, or is damaged.
     """
     text = read_text(path, GRAPH_BYTES)
     try:

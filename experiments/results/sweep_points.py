@@ -170,8 +170,8 @@ def read_rows(folder: Path, kind: type[AnyRow], keys: Sequence[str]) -> dict[Poi
 
     Args:
         folder: folder of the sweep.
-        kind: kind of its rows.
-        keys: keys that it varies.
+        kind: class of the rows.
+        keys: keys that the sweep varies.
 
     Raises:
         ParameterError: the table is missing or damaged.

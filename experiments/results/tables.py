@@ -186,7 +186,7 @@ def read_csv_text(text: str, header: Collection[str], later: Sequence[str] = ())
 
     Raises:
         csv.Error: the text is not CSV.
-        KeyError: it lacks one of the columns in `header`, or a row is too long or too short.
+        KeyError: the text lacks one of the columns in `header`, or a row is too long or too short.
     """
     text = text[: text.rfind("\n") + 1]  # the last row of a writer that was killed may be incomplete
     reader = csv.reader(io.StringIO(text), strict=True)
