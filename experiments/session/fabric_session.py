@@ -39,7 +39,8 @@ class ControllerStatus:
     Attributes:
         running: whether its process runs.
         pid: its process; None if it does not run.
-        killed: whether the session killed it; if neither this nor `running`, it ended by itself.
+        killed: whether the session killed it. A controller that is neither running nor killed has ended by
+            itself.
         planned_failure: name of the failure that its current plan is for; `none` for the whole fabric.
         planned_drain: names of the components that its current plan drains; `none` for none.
     """
