@@ -34,7 +34,8 @@ def prepare_fabric(options: FabricOptions, on_event: OnEvent) -> PlannedFabric:
         on_event: called with each event.
 
     Raises:
-        UsageError: the routing cannot route the graph, or the decision rule needs input that it lacks.
+        UsageError: the routing cannot route the graph, or the decision rule needs input that the routing
+            lacks.
         ParameterError: packets take more hops than there are virtual channels.
         MachineError: the fabric does not fit into the available memory.
         NegativeResult: the plan fails its proof.
