@@ -22,8 +22,8 @@ class FailoverOptions:
 
     Attributes:
         elements: links and switches that fail; empty for the link that most minimal paths cross.
-        kill_controller: whether the controller is killed just before they fail, and restarts while they are
-            still down.
+        kill_controller: whether the controller is killed just before `elements` fail, and restarts while they
+            are still down.
         fail_s, restore_s, end_s: times of failure, repair and end, in seconds since the probes start.
         seed: seed with which `elements` were drawn.
     """

@@ -47,7 +47,7 @@ def approved(experiment: Experiment, approves: Callable[[Demands], bool]) -> Exp
         approves: called if another user's files request actions; returns whether the user approves them.
 
     Raises:
-        UsageError: it is not approved, or its programs cannot be read.
+        UsageError: the user does not approve the actions, or the programs cannot be read.
     """
     source = experiment.source
     foreign = source.foreign if source else None

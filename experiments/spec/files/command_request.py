@@ -44,7 +44,7 @@ class _Several(NamedTuple):
 
     Attributes:
         key: key of the list in the table `sweep`, such as `loads`.
-        values: its text, such as `0.1,0.5`.
+        values: the list as text, such as `0.1,0.5`.
         option: the command's option for one value, such as `load`.
     """
 
