@@ -29,7 +29,7 @@ class ListedPath:
     Attributes:
         switches: names of the switches in order.
         share: fraction of the packets that take it; 0 for a path that the controller may choose.
-        ends: reason why packets end at the last switch; None if they arrive.
+        ends: reason why packets end at the last switch; None if they arrive at the destination.
     """
 
     switches: tuple[str, ...]
