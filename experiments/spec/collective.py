@@ -119,7 +119,10 @@ def _parse_bytes(text: str) -> int:
 
 
 def _memory_bytes(name: str, algorithm: str, ranks: int, message_bytes: int) -> int:
-    """Returns the memory of an iteration in bytes: vectors, expected results, and a copy of all sent data."""
+    """Returns the memory that an iteration needs in bytes.
+
+    It holds the ranks' vectors, the expected results, and a copy of all sent data.
+    """
     collective = COLLECTIVES[name]
     elements = collective.vector_elements(message_bytes)
     programs = programs_of(collective.algorithms[algorithm], ranks, ranks, elements)

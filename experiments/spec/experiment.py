@@ -54,7 +54,7 @@ _FAILOVER_FABRIC: Mapping[str, Given] = {TOPOLOGY: "polarfly", "q": 5}
 
 @dataclass
 class Experiment:
-    """An experiment, or what the user requests of another command: a kind and values of options.
+    """An experiment, or the request of another command: a kind, and values of options.
 
     Attributes:
         kind: `run`, `sweep`, `failover` or `simulate`, or the name of another command with a topology.
@@ -214,7 +214,7 @@ class Experiment:
 
     @property
     def input_files(self) -> dict[str, tuple[str, ...]]:
-        """The option -> its input files, for options that name any."""
+        """Option -> its input files, for options that name any."""
         found = {
             option.name: option.files_named(self.values.get(option.name))
             for option in options_of(self.declared_kind, self.values.get(TOPOLOGY))
@@ -228,7 +228,7 @@ class Experiment:
 
     @cached_property
     def _varied(self) -> Mapping[str, str]:
-        """The option -> its key in --vary, for options that a sweep varies."""
+        """Option -> its key in --vary, for options that a sweep varies."""
         return varied_options(self.values.get(_VARY, ()))
 
     @property
@@ -245,7 +245,7 @@ class Experiment:
     def params(self) -> dict[str, Value]:
         """The given parameters of the topology, by the names of the family's constructor.
 
-        The file of a networkx graph has its name in the folder of results.
+        A networkx graph has the parameter `from`: the name of its file in the folder of results.
         """
         if self.graph is not None:
             return {GRAPH_OPTION: self.graph.file_name}
@@ -285,7 +285,7 @@ class Experiment:
         return Path(self.values["out"]) if "out" in self.values else None
 
     def folder(self, resolved: Specification, out: str | os.PathLike[str] | None = None) -> Path:
-        """Returns the output directory, by default one in `results` named by experiment and time.
+        """Returns the output directory; by default, it is in `results` and named after experiment and time.
 
         Args:
             resolved: its typed specifications.
@@ -350,7 +350,7 @@ class Experiment:
 
 
 def by_option(values: Mapping[str, Any]) -> dict[str, Any]:
-    """Returns option -> value, without options that are None.
+    """Converts Python names of options to option names, and leaves out options that are None.
 
     Args:
         values: option, or its Python name (`link_rate`, `from_`) -> value.
@@ -400,7 +400,8 @@ def traffic_kind(kind: str, values: Mapping[str, Given]) -> str:
 def _unknown(name: str, kind: str, family: str, declared: Mapping[str, Option]) -> str:
     """Returns the text of the error that a kind of experiment has no option of this name, with a remedy.
 
-    It spells the option as a Python argument, except if that is for another engine or family.
+    The text names the option as a Python argument. An option of another engine or family is named as on the
+    command line.
     """
     given, taker = keyword(name), "Fabric" if kind == UP else kind
     engines = {engine: declared_kind(kind, {ENGINE: engine}) for engine in ENGINES}

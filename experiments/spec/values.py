@@ -23,7 +23,7 @@ _LONGEST_NAME = 120  # characters; file systems allow 255 bytes, and suffixes fo
 
 
 def plain_name(*words: object) -> str:
-    """Joins words to the name of a file or folder, without slashes, colons and similar characters."""
+    """Joins words into the name of a file or folder, without slashes, colons and similar characters."""
     name = re.sub(r"[^A-Za-z0-9._=]+", "-", "-".join(map(str, words))).strip("-")
     if len(name) <= _LONGEST_NAME:
         return name
@@ -33,7 +33,7 @@ def plain_name(*words: object) -> str:
 
 
 def dated_folder(*words: object) -> Path:
-    """Returns the path of a new output directory, named by words and the current time."""
+    """Returns the path of a new output directory, named after some words and the current time."""
     return DEFAULT_RESULTS / plain_name(*words, time.strftime("%Y%m%d-%H%M%S"))
 
 

@@ -58,7 +58,7 @@ class Compared:
 
 @dataclass(frozen=True, kw_only=True)
 class Judged:
-    """A quantity of replications compared to its mean in their simulations.
+    """Mean of a quantity over measured replications, compared to its mean over their simulations.
 
     Attributes:
         mean: measured mean over the replications.

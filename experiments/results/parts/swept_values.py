@@ -123,7 +123,7 @@ def joined(manifest: Any, held: Any, directory: RunDirectory) -> Any:
     Args:
         manifest: the new manifest.
         held: manifest of the earlier points, which vary the same keys; None if there are none.
-        directory: the folder, opened by this session.
+        directory: the folder, which this process has opened.
 
     Raises:
         ParameterError: a plug-in in the folder differs from the new one of the same name.

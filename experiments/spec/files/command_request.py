@@ -1,4 +1,4 @@
-"""Reuse of an experiment by another command, such as `predict`: it takes the values of shared options."""
+"""Reuse of an experiment by another command, such as `predict`, which takes the values of shared options."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ PREDICT = "predict"
 
 
 class CommandRequest(NamedTuple):
-    """What a command that reuses an experiment is requested to do.
+    """The request of a command that reuses an experiment.
 
     Attributes:
         experiment: values of the command's options.
@@ -44,7 +44,7 @@ class _Several(NamedTuple):
 
     Attributes:
         key: key of the list in the table `sweep`, such as `loads`.
-        values: its text, such as `0.1,0.5`.
+        values: the list as text, such as `0.1,0.5`.
         option: the command's option for one value, such as `load`.
     """
 
@@ -92,11 +92,11 @@ def command_request(experiment: Experiment, command: str, given: Mapping[str, An
 def _of_sweep(
     experiment: Experiment, command: str, given: Mapping[str, Any]
 ) -> tuple[dict[str, Any], list[_Several]]:
-    """Divides the lists of a sweep: option -> value for lists with a single value, and all other lists.
+    """Returns option -> value for a sweep's lists with a single value, and all its other lists.
 
     Args:
         experiment: the sweep.
-        command: name of the command that needs one value of each.
+        command: name of the command, which needs one value of each option.
         given: option -> value of the command; lists for these options are left out.
     """
     from experiments.spec.variations import listed_values  # imports all routings
@@ -162,7 +162,7 @@ def _engine_note(experiment: Experiment, request: Experiment, given: Mapping[str
 
 
 def _note(experiment: Experiment, command: str) -> str:
-    """Returns a sentence on the keys of an experiment that a command ignores; empty if users expect that."""
+    """Returns a sentence on keys that a command ignores although users may expect otherwise; may be empty."""
     file = f" of {experiment.source.name}" if experiment.source else ""
     if command == PREDICT and "faults" in experiment.values:
         return f"predicting the fabric without failures; faults{file} are ignored"
