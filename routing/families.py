@@ -18,7 +18,7 @@ from topology.plugins import Places
 
 
 class DetoursOfRouter(Protocol):
-    """The detours of one router: for each neighbour, those that avoid the link to it."""
+    """The detours of one router: for each neighbour, the detours that avoid the link to that neighbour."""
 
     def far(self, next_hop: int, /) -> Sequence[int]:
         """Returns the first hops of untagged detours to the routers behind a minimal next hop."""

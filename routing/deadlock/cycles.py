@@ -63,7 +63,7 @@ class _Search:
         self._left[channel] = False
 
     def cycle_through(self, first: int, bound: int) -> list[int]:
-        """Returns a shortest cycle through a channel if it is shorter than a bound (0 for none), else []."""
+        """Returns a shortest cycle through a channel if it is shorter than `bound` (0: no bound), else []."""
         self._stamps[:, first] = first
         rings = [np.array([first]), np.array([first])]
         length = 0
@@ -166,6 +166,6 @@ def _source(graph: DependencyGraph, last: tuple[int, int, int], destination: int
 
 
 def _leads(moves: Moves, link: int, number: int, destination: int) -> bool:
-    """Returns whether one of the moves takes packets to a destination over `link` into state `number`."""
+    """Returns whether packets to a destination may enter state `number` over `link` by one of the moves."""
     here = (moves.links == link) & (moves.targets == number)
     return bool(moves.possible[here, destination].any())

@@ -146,7 +146,7 @@ def _unseen(seen: dict[int, Packed], rows: Mapping[int, Packed]) -> Iterator[tup
 
 
 def _send(moves: Moves, destinations: Packed, level: int, onward: Arrivals) -> None:
-    """Records packets, given by their destinations, as arrivals at the next states."""
+    """Records the arrivals of packets to the given destinations at their next states."""
     sent = moves.packed & destinations
     for index in np.flatnonzero(sent.any(axis=1)).tolist():
         rows = onward.setdefault((int(moves.targets[index]), level), {})

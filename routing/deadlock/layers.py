@@ -22,7 +22,7 @@ _LARGEST = 2**62  # upper limit of the numbers that encode paths
 
 
 def count_layers(finder: MoveFinder, channels: Channels, routing: str) -> int:
-    """Returns the number of layers that the paths of all pairs need, as found by the greedy search.
+    """Returns the number of layers into which the greedy search divides the paths of all pairs.
 
     Args:
         finder: the moves of packets.

@@ -74,7 +74,7 @@ def _check(dragonfly: Dragonfly, colours: int, routing: str) -> None:
 
 
 def _advice(colours: int) -> str:
-    """Returns command-line options of a dragonfly with so many colours, for error messages."""
+    """Returns command-line options of a dragonfly with that number of colours, for error messages."""
     return f"{_SMALLEST[colours]} with the arrangement palmtree or circulant"
 
 

@@ -85,7 +85,7 @@ def match(**fields: int | tuple[int, int]) -> Match:
 
 @dataclass(frozen=True, slots=True)
 class Output:
-    """Output to a port; a packet leaves through its ingress port only if the port is PORT_INGRESS."""
+    """Output to a port; output to the packet's own ingress port requires PORT_INGRESS as the port."""
 
     port: int
 
@@ -185,9 +185,9 @@ class GroupKind(enum.Enum):
         ['indirect', 'select', 'fast-failover']
     """
 
-    INDIRECT = "indirect"  # the only one
-    SELECT = "select"  # one by a hash of the packet
-    FAST_FAILOVER = "fast-failover"  # the first one whose watched port is up
+    INDIRECT = "indirect"  # its only bucket
+    SELECT = "select"  # a bucket chosen by a hash of the packet
+    FAST_FAILOVER = "fast-failover"  # the first bucket whose watched port is up
 
 
 @dataclass(frozen=True, slots=True)

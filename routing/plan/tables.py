@@ -60,7 +60,7 @@ _MARKED = Rule(
     match(eth_type=ETH_TYPE_IPV4, ip_dscp=REROUTED_DSCP),
     goto=Table.MARKED,
 )
-# After their tag is popped, packets without a group of the routing and rerouted ones continue minimally.
+# Packets whose tag has been popped continue minimally if they were rerouted or have no group of the routing.
 _AFTER_TAG = (
     Rule(
         Table.AFTER_TAG,

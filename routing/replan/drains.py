@@ -140,7 +140,9 @@ def _served(plan: RoutePlan, switch: SwitchPlan, groups: Collection[int]) -> Pai
 
 
 def without_transit(plan: RoutePlan, drain: Drain) -> RoutePlan:
-    """Returns a plan that drops packets in transit over drained components, to prove that there are none.
+    """Returns a plan that drops packets in transit over drained components.
+
+    It serves to prove that another plan sends no packets in transit over these components.
 
     A packet of the plan crosses a drained component if and only if the returned plan does not deliver it. So
     a proof of the returned plan proves both: the plan delivers, and drained components carry no transit

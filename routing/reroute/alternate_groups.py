@@ -124,7 +124,7 @@ class AlternateGroups:
 
     @cached_property
     def _port_buckets(self) -> Numbers:
-        """By port, the number of the bucket that outputs to it; 0 for numbers that are not minimal ports."""
+        """For each port number, the number of the bucket that outputs to the port; 0 if it is not minimal."""
         ports = np.unique(self._port_sets.ports)
         numbers = np.zeros(int(ports.max(initial=0)) + 1, np.intp)
         numbers[ports] = [self._buckets.number((port, False, None)) for port in ports.tolist()]
@@ -142,7 +142,7 @@ class AlternateGroups:
         return number
 
     def _flush(self) -> None:
-        """Moves the groups that are still in lists into a new chunk."""
+        """Converts the lists of the newest groups into arrays, which are appended to `_chunks`."""
         if self._selects:
             counts, members = np.array(self._counts, np.intp), np.array(self._members, np.intp)
             self._chunks.append((np.array(self._selects, bool), counts, members))

@@ -29,7 +29,7 @@ class MinimalPaths:
     """
 
     def __init__(self, topology: Topology) -> None:
-        """Computes the tables of all pairs.
+        """Computes the next hops and distances of all pairs.
 
         Args:
             topology: any connected topology.

@@ -156,12 +156,12 @@ class _Row:
 def _choices(
     classes: Numbers, hosts: Numbers, wanted: Mask, choices: tuple[Numbers, Numbers], targets: Numbers
 ) -> _Choices:
-    """Returns the choices for all hosts that have the same (rounded) number of choices.
+    """Returns the next states for all hosts that have the same number of choices, as rounded by `_Row`.
 
     Args:
         classes: for each host, its class.
         hosts: the hosts.
-        wanted: for each class, whether its hosts are among them.
+        wanted: for each class, whether its hosts are in `hosts`.
         choices: for each class, the index of its first target, and the number of its targets.
         targets: the states that packets may be in next.
     """
@@ -172,7 +172,7 @@ def _choices(
 
 
 def _end(steps: Steps) -> tuple[list[int], bool]:
-    """Returns the numbers of the next states, and whether some step has a fault or no next state."""
+    """Returns the numbers of the next states, and whether any step has a fault or no next state."""
     targets = [step.target.number for step in steps.steps if step.target is not None and not step.fault]
     return targets, len(targets) < len(steps.steps) or not targets
 
@@ -188,7 +188,7 @@ def _delivered(steps: Steps, deliveries: Numbers) -> npt.NDArray[np.bool_]:
 
 
 def _one_more(most: Hops, least: Hops | None = None) -> Hops:
-    """Returns the hops from one step earlier, or _UNDECIDED.
+    """Returns the hops from the state before the given next states, or _UNDECIDED.
 
     Args:
         most: the maximum hops over the next states, for each host.

@@ -79,7 +79,10 @@ class _ReturnPorts:
         self._by_effects: dict[frozenset[int], frozenset[int]] = {}
 
     def of(self, numbers: frozenset[int]) -> frozenset[int]:
-        """Returns the ports to which effects, given by number, or any rules after them may output packets."""
+        """Returns the ports to which rules with the given effects may output packets.
+
+        This includes output by rules of the tables in which packets continue.
+        """
         known = self._by_effects.get(numbers)
         if known is None:
             effects = [self._book.effects[number] for number in numbers]

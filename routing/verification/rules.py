@@ -62,7 +62,7 @@ class MatchFacts(NamedTuple):
     Attributes:
         number: the match's number.
         condition: a number that identifies the match's fields other than the destination.
-        shape: these fields with their masks.
+        shape: the names of these fields, with their masks.
         values: the values that these fields must have.
         takes_ipv4: whether it may match IPv4 packets.
         sees_ingress: whether it tests the ingress port.
@@ -112,8 +112,8 @@ class Facts:
         counts: the number of destinations that it covers; 0 if it covers all.
         starts: the index in `covered` of its first destination.
         covered: the destinations covered by the rules, rule by rule.
-        handed_to: for each effect, the number of the group to which packets are finally passed, if apart from
-            that they are only rewritten; -1 for other effects.
+        handed_to: for each effect that only rewrites packets and then passes them to a group, the number of
+            this group; -1 for other effects.
         rewriting: for each effect, its `Effect.rewriting`.
         named: the groups named by effects, effect by effect.
         naming: for each of these groups, the number of the effect.
@@ -278,7 +278,7 @@ class GroupIndex(Mapping[int, Group]):
 
     @cached_property
     def _places(self) -> list[tuple[GroupColumns, dict[object, int]]]:
-        """For each part that is columns: the part, and number of a group -> its index in the part."""
+        """For each of `parts` that is columns: the part, and the index in it of each group, by number."""
         return [
             (part, {number: place for place, number in enumerate(part.numbers.tolist())})
             for part in self.parts
