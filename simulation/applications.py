@@ -179,7 +179,7 @@ def _done(run: SimulationRun) -> Int64:
 
 
 def _count_waiting(run: SimulationRun) -> None:
-    """Counts packets of ready messages that are still at their hosts as offered packets."""
+    """Counts the unsent packets of ready messages as offered packets."""
     queues, messages = run.network.message_queues, run.network.messages
     for first in queues[:, FIRST_MESSAGE].tolist():
         message = first

@@ -145,7 +145,7 @@ def _check(workload: Workload | None, routers: RouterSettings, decision: Decisio
 def _max_packets(queues: Int32, routers: RouterSettings, settings: Int64) -> int:
     """Returns the maximum number of packets in the network."""
     limit = int(queues[:, const.ROOM].sum() // routers.packet_flits)
-    if routers.flow_control == "drop":  # and the packets that links have already sent
+    if routers.flow_control == "drop":  # besides queued packets, those that links have already sent
         ports = len(queues) >> int(settings[const.CHANNEL_SHIFT])
         limit += ports * (math.ceil(routers.burst_packets) + 1 + int(settings[const.ROUTER_TICKS]))
     return limit
@@ -204,7 +204,7 @@ def event_cycles(routers: RouterSettings) -> int:
     Args:
         routers: settings of routers and links.
     """
-    # The longest wait is behind everything that may queue for a link, plus the delay of the link itself.
+    # The longest wait: a packet waits for all packets that may queue for a link, then for the link's delay.
     buffers = routers.channels * routers.buffer_flits
     if routers.flow_control == "drop":
         buffers = math.ceil((routers.queue_packets + routers.burst_packets) * routers.packet_flits)

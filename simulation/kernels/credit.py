@@ -379,7 +379,7 @@ def _forward(state: State, packet: int, queue: int, output: int, depart: int) ->
 def _deliver(state: State, packet: int, output: int, depart: int) -> None:
     """Sends a packet to its host and measures it; its head enters the link in cycle `depart`."""
     flits, counts = state.settings[FLITS], state.counts
-    # A host has no input buffer that could fill up: limit what waits for its link to one port's buffers.
+    # A host has no input buffer that could fill up: limit the flits that wait for its link to BUFFER.
     free = (depart + flits - state.settings[BUFFER]) * state.settings[SPEEDUP]
     state.outputs[output, OUTPUT_FREE] = max(state.outputs[output, OUTPUT_FREE], free)
     tail = depart + state.outputs[output, DELAY] + flits - 1

@@ -35,7 +35,7 @@ class Coverage:
     routers: Numbers
 
     def expanded(self, matches: Numbers) -> tuple[Numbers, Numbers]:
-        """Returns (match, covered router) pairs; a match that covers all destinations has none.
+        """Lists the routers that each match covers, as pairs; a match that covers all destinations has none.
 
         Args:
             matches: the numbers of matches.

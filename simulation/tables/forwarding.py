@@ -35,10 +35,10 @@ class SwitchTables:
     """The forwarding of one switch, with choices numbered from 0.
 
     Attributes:
-        rows: by kind of arrival, the switch's row of the array in `ForwardingTables`.
-        delivered: for each of the router's hosts, whether its packets are delivered.
+        rows: for each kind of arrival, this switch's row of the array of that name in `ForwardingTables`.
+        delivered: for each of the router's hosts, whether packets to it are delivered.
         choices: the outcomes of the choices, with numbers of the router's outputs instead of links.
-        adaptive: the adaptive choices, with numbers of choices as keys; None if there are none.
+        adaptive: the adaptive choices, with numbers of choices instead of keys; None if there are none.
     """
 
     rows: Mapping[Arrival, Numbers]
@@ -142,7 +142,7 @@ class SwitchForwarding:
         return self._rules.chooses_after_tag
 
     def check_tags(self, arrival: Arrival, tags: Flags) -> None:
-        """Checks that tagged packets are forwarded by their tags alone, and that the router removes its own.
+        """Checks that tags alone determine how packets are forwarded, and that the router removes its tag.
 
         Args:
             arrival: TAGGED or MARKED_TAGGED.
@@ -162,7 +162,7 @@ class SwitchForwarding:
             raise inexpressible(self._router, reason)
 
     def _keys_of_destinations(self, treatments: Treatments) -> tuple[Numbers, Flags]:
-        """Returns the keys by destination router, and whether packets to each own host are delivered."""
+        """Returns the key for each destination router, and for each host here whether its packets arrive."""
         actions = treatments.actions.copy()
         actions[self._router] = DROPPED
         keys = self._keys_of(Treatments(actions, treatments.packets, treatments.places), None)
@@ -263,7 +263,7 @@ class SwitchForwarding:
         return self._shapes.add(shape), tag, mark, cleared
 
     def _special_key(self, target: int, packet: Packet) -> int:
-        """Returns the key for an adaptive group (-2 - a), or for outcomes that differ in tag or mark."""
+        """Returns the key of a target that is an adaptive group (-2 - a) or has several tags or marks."""
         group = self._groups.adaptive_group(target)
         if group is None:
             outcomes = self._groups.outcomes(target)
