@@ -71,7 +71,7 @@ class SourceTable:
 
 @dataclass(frozen=True)
 class AfterTagTable:
-    """The groups by which a router forwards packets that carried a tag with its name.
+    """The groups by which a router forwards packets that arrived with a tag that names it.
 
     Attributes:
         choices: for each router, in router order, the number of the group for packets to its hosts; 0 if

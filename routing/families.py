@@ -29,9 +29,10 @@ class DetoursOfRouter(Protocol):
 
 @dataclass(frozen=True)
 class FamilyDetours:
-    """The detours that avoid each link of a router, the same for all destinations behind that link.
+    """For each link of a router, the detours that avoid it, for all destinations behind the link.
 
-    They need a fast reroute with one set of groups per port (GroupRole ONWARD_FAR, ONWARD_NEAR and TAGGED).
+    Such detours need a fast reroute with one set of groups per port (GroupRole ONWARD_FAR, ONWARD_NEAR and
+    TAGGED).
 
     Attributes:
         of_router: (topology, router) -> the router's detours.

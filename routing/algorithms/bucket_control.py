@@ -102,7 +102,7 @@ class Change(enum.Enum):
 
 @dataclass(frozen=True, kw_only=True)
 class Control:
-    """Values of CONTROL_PARAMETERS.
+    """The settings of the control of adaptive groups: values of CONTROL_PARAMETERS.
 
     Attributes:
         return_step: maximum growth of the minimal path's share in one change, over 0 and at most 1.

@@ -196,7 +196,7 @@ class ColourDetours:
         return float(self._onward_of[key][destinations].mean())
 
     def _gateways(self, group: int, colour: int) -> Iterator[Gateways]:
-        """Yields, for each destination, the gateways for packets at routers of one colour in one group."""
+        """Yields, for each destination, the gateways that intermediate routers of a colour in a group use."""
         of = self.coloured
         shared: dict[tuple[int, int], Gateways] = {}
         linked = (of.straight[of.dragonfly.group_of == group] == 1).any(axis=0)
@@ -245,7 +245,7 @@ class ColourDetours:
 
     @cached_property
     def _reaches(self) -> npt.NDArray[np.bool_]:
-        """Whether gateways of a colour above c lead to destinations of colour d: bool array, [c, d]."""
+        """Bool array, [c, d]: whether any gateway of a colour above c leads to destinations of colour d."""
         second = self.coloured.rule.second[0]
         higher = np.triu(np.ones(second.shape, bool), 1)
         return np.asarray((higher[:, :, None] & second[None, :, :]).any(axis=1))

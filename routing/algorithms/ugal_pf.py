@@ -181,7 +181,7 @@ class UgalPfLaw:
         return Change.DETOURED if moved else Change.NONE
 
     def _return_crowded(self, group: AdaptiveGroup, ports: PortOccupancies) -> bool:
-        """Moves buckets of the most occupied detour to the minimal path if its port is over `high`.
+        """Moves buckets of the most occupied detour to the minimal path if the detour's port is over `high`.
 
         Returns whether buckets moved. The occupancy of the minimal port does not matter: if that is crowded,
         too, a crowded detour only loads more links than the minimal path.

@@ -101,14 +101,14 @@ class _Traversal:
         return DependencyGraph(self._channels, tails, heads, self._finder, self._arrivals)
 
     def _first_arrivals(self) -> Arrivals:
-        """Returns the arrivals of all packets after their first link."""
+        """Returns the arrivals of all packets at the end of their first link."""
         pending: Arrivals = {}
         for _, moves, destinations in sent_packets(self._finder):
             _send(moves, pack(destinations[None, :])[0], 1, pending)
         return pending
 
     def _round(self, pending: Arrivals) -> Arrivals:
-        """Moves packets that are new in their states by one link; returns their arrivals after it."""
+        """Moves packets that are new in their states over one link; returns their arrivals at its end."""
         onward: Arrivals = {}
         for (number, level), rows in pending.items():
             fresh = dict(_unseen(self._arrivals.setdefault((number, level), {}), rows))

@@ -192,7 +192,7 @@ class GroupKind(enum.Enum):
 
 @dataclass(frozen=True, slots=True)
 class Bucket:
-    """One choice of a group.
+    """A bucket of a group: a list of actions that the group may choose for a packet.
 
     Attributes:
         actions: the actions, in the order of application.
@@ -214,7 +214,7 @@ class Bucket:
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """A group entry.
+    """An entry of a switch's group table.
 
     Attributes:
         number: the group's id on its switch.
@@ -316,7 +316,7 @@ class SwitchPlan:
 
 @dataclass(frozen=True, repr=False)
 class RoutePlan:
-    """The rules and groups of all switches of a fabric, and the bounds that they keep.
+    """The rules and groups of all switches of a fabric, and the bounds on packets' hops that they keep.
 
     Attributes:
         topology: the fabric's graph.

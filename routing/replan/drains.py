@@ -132,7 +132,7 @@ def _choice_groups(switch: SwitchPlan) -> dict[int, set[Match]]:
 
 
 def _served(plan: RoutePlan, switch: SwitchPlan, groups: Collection[int]) -> Pairs:
-    """Returns the (source, destination) pairs from a switch's router whose packets use the given groups."""
+    """Returns the (source, destination) routers whose packets use the given groups of the source's switch."""
     by_group = _choice_groups(switch)
     matches = set[Match]().union(*(by_group[number] for number in groups))
     others = (other for other in range(plan.topology.routers) if other != switch.router)

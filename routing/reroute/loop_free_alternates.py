@@ -98,7 +98,7 @@ class AlternateSearch(MinimalPaths):
 
 
 class _Assignment(NamedTuple):
-    """Some blocks of destinations, by number, and the alternates that all of them get."""
+    """The numbers of some blocks of destinations, and the alternates that all of these blocks get."""
 
     blocks: Numbers
     alternates: Alternates
@@ -130,7 +130,7 @@ class _RouterSearch:
         self._rows_behind = (np.arange(count)[:, None] + np.arange(1, count)) % count
 
     def untagged(self) -> ProtectedGroups:
-        """Returns the groups for untagged packets; collects `unprotected`."""
+        """Returns the groups for untagged packets, and fills `unprotected`."""
         blocks = destination_blocks(self._view)
         paths = self._search.paths_from(self._neighbours)
         not_back = avoid(paths, self._router) & self._search.serves(self._router, self._neighbours)
@@ -289,7 +289,7 @@ class _RouterSearch:
             self.unprotected += [(router, component) for router in routers if part[router] == own]
 
     def _remote(self, blocks: Blocks, rest: Numbers, row: int, dead: int | None) -> list[_Assignment]:
-        """Returns one tagged alternate for each block that has any.
+        """Assigns an alternate with a tag to each block for which there is one.
 
         Args:
             blocks: all destinations.

@@ -22,7 +22,7 @@ from topology.shortest_paths import connected_components
 
 
 class Scenario(NamedTuple):
-    """A failure and what remains connected.
+    """A failure, and the connected components that remain.
 
     Attributes:
         failure: the failure.
@@ -48,7 +48,7 @@ class Scenario(NamedTuple):
 
 
 class FailedPorts:
-    """Finds scenarios by the ports that have failed in them."""
+    """Finds the scenarios in which given ports have failed."""
 
     def __init__(self, scenarios: Sequence[Scenario]) -> None:
         self._scenarios = scenarios

@@ -78,7 +78,7 @@ def _row(space: StateSpace, state: State, failure: Failure, deliveries: Numbers)
 
 @dataclass(frozen=True, slots=True)
 class _Choices:
-    """The next states of packets to some hosts, with the same number of choices for each of these hosts.
+    """The next states of packets to some hosts; the number of choices is the same for all these hosts.
 
     Attributes:
         hosts: the hosts; None for all.
@@ -91,7 +91,7 @@ class _Choices:
     targets: Numbers
 
     def fill(self, row: Hops, hops: Hops) -> None:
-        """Computes the hops to these hosts.
+        """Computes the hops from one state to these hosts.
 
         Args:
             row: the hops from the state that the choices belong to; it is updated.
@@ -178,7 +178,7 @@ def _end(steps: Steps) -> tuple[list[int], bool]:
 
 
 def _delivered(steps: Steps, deliveries: Numbers) -> npt.NDArray[np.bool_]:
-    """Returns, for each of some hosts, whether every possible step delivers packets to it."""
+    """Returns, for each host, given by its (router, port), whether all steps deliver packets to it."""
     if any(step.fault or step.target is not None or step.hop is None for step in steps.steps):
         return np.zeros(len(deliveries), bool)
     good = np.ones(len(deliveries), bool)

@@ -60,7 +60,7 @@ def ingress_port_classes(
 
 
 def _matching(part: FieldMatch, ports: Collection[int]) -> Iterable[int]:
-    """Returns the ports that match a condition on the ingress port."""
+    """Returns those of the given ports that meet a match's condition on the ingress port."""
     if part.mask is None:
         return (part.value,) if part.value in ports else ()
     return [port for port in ports if port & part.mask == part.value]

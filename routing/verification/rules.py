@@ -81,7 +81,7 @@ class MatchFacts(NamedTuple):
 
 
 class IngressRule(NamedTuple):
-    """A rule that tests the ingress port, without that condition.
+    """The table, priority and other conditions of a rule that tests the ingress port.
 
     Attributes:
         table: the table.
@@ -178,7 +178,7 @@ _NONE = np.empty(0, np.intp)
 
 
 def _handed_to(effect: Effect) -> int:
-    """Returns the entry of an effect in `Facts.handed_to`."""
+    """Returns the group to which an effect passes packets, or -1, as in `Facts.handed_to`."""
     group = effect.facts.last_group
     return -1 if effect.goto is not None or group is None else group
 
@@ -590,7 +590,7 @@ class RuleBook:
         return _StoredRules(store, range(first, self._count), backwards | (forbidden & ipv4))
 
     def _effect(self, actions: ActionFacts, goto: Table | None) -> int:
-        """Returns the number of the effect of a rule."""
+        """Returns the number of the effect of rules with the given actions and `goto`."""
         effect = self._effect_numbers.setdefault((actions.number, goto), len(self.effects))
         if effect == len(self.effects):
             self.effects.append(Effect(actions, goto, self._rewritings.one(actions.rewrites)))

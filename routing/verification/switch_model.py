@@ -279,7 +279,7 @@ class SwitchModel:
                     yield Treatment(rest.destinations, both(sent, rest.outcomes), ports | rest.ports)
 
     def _best_rules(self, table: Table, packet: Mapping[str, int]) -> Numbers:
-        """Returns, for each destination, the number of the rule that applies to the packet, or -1."""
+        """Returns, for each destination, the number of the rule that applies to a packet; -1 for a miss."""
         key = (int(table), self._book.conditions_met(table, packet))
         best = self._best.get(key)
         if best is None:
