@@ -101,7 +101,7 @@ def make_network(
 
 
 def _measures(hosts: int, ports: int) -> dict[str, Any]:
-    """Returns the arrays of measurements, all 0, by name in `State`."""
+    """Returns the measurement arrays of `State`, filled with 0, by name."""
     return {
         "latencies": np.zeros(BINS, np.int64),
         "hops": np.zeros(INITIAL_TTL, np.int64),
@@ -118,7 +118,7 @@ def _counts(max_packets: int) -> Int64:
 
 
 def _message_lists(hosts: int, max_packets: int) -> dict[str, Any]:
-    """Returns the arrays of the messages' linked lists by name in `State`."""
+    """Returns the arrays of `State` that link messages in lists, by name."""
     return {
         "successors": np.zeros(0, np.int32),
         "message_wheel": np.full(_SOURCE_SLOTS, NONE, np.int32),
@@ -213,7 +213,7 @@ def event_cycles(routers: RouterSettings) -> int:
 
 
 def _events(routers: RouterSettings, packets: int, ports: int, hosts: int, queues: int) -> dict[str, Any]:
-    """Returns empty timing wheels and event lists by name in `State`."""
+    """Returns the empty timing wheels and event lists of `State`, by name."""
     return {
         "wheel": _wheel(routers),
         "next_packet": np.full(packets, NONE, np.int32),

@@ -201,7 +201,7 @@ def _wait_for_output(state: State, queue: int, output: int) -> None:
 
 @inlined
 def _has_room(state: State, target: int) -> bool:
-    """Returns whether the target queue has room for a packet; with ANY_CHANNEL, any channel of its port."""
+    """Returns whether a queue (with ANY_CHANNEL: any queue of its port) has room for a packet."""
     flits = state.settings[FLITS]
     has_room = target == NONE or state.queues[target, ROOM] >= flits
     if not has_room and state.settings[POLICY] == ANY_CHANNEL:

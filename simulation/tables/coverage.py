@@ -18,7 +18,7 @@ NO_ROUTER = -3
 
 @dataclass(frozen=True)
 class Coverage:
-    """The destinations that matches cover.
+    """The destination routers that each match covers.
 
     Attributes:
         single: (matches,): the only router whose hosts a match covers, or ALL_ROUTERS, SEVERAL or NO_ROUTER.

@@ -162,7 +162,10 @@ class SwitchForwarding:
             raise inexpressible(self._router, reason)
 
     def _keys_of_destinations(self, treatments: Treatments) -> tuple[Numbers, Flags]:
-        """Returns the key for each destination router, and for each host here whether its packets arrive."""
+        """Returns the key for each destination router, and a flag for each host of the switch.
+
+        The flag says whether packets to the host are delivered.
+        """
         actions = treatments.actions.copy()
         actions[self._router] = DROPPED
         keys = self._keys_of(Treatments(actions, treatments.packets, treatments.places), None)
@@ -183,7 +186,7 @@ class SwitchForwarding:
         return self._shapes.keys(np.array(shapes, np.int64), np.full(hosts, NO_TAG, np.int64), unmarked)
 
     def _to_hosts(self, keys: Numbers) -> Flags:
-        """Returns whether each key has an outcome at a host's output."""
+        """Returns, for each key, whether any of its outcomes leaves through a host's output."""
         shapes = np.where(keys >= 0, self._shapes.shapes(keys), -1)
         to_host = [max(outputs, default=NO_OUTPUT) >= self._links for outputs in self._shapes.output_sets]
         return np.array([*to_host, False])[shapes]
@@ -350,7 +353,7 @@ class SwitchForwarding:
         )
 
     def _resolve_dead_groups(self, row: Numbers) -> Numbers:
-        """Returns a row with minimal paths instead of the adaptive choices that have no live detours."""
+        """Returns a row in which minimal paths replace the adaptive choices that have no live detours."""
         if not self._all_uses:
             return row
         detours = self._find_detours()
