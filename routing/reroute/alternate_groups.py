@@ -60,8 +60,8 @@ class AlternateGroups:
         self._shared = np.zeros(len(port_sets.counts), np.int64)  # group number by set of ports; 0: none
         self._numbers: dict[tuple[bool, tuple[_BucketKey, ...]], int] = {}
         self._count = 0
-        # Chunks of groups: whether each group selects, its number of buckets, the buckets of all groups. The
-        # three lists collect the same for groups that are not yet in a chunk.
+        # A chunk has three arrays: whether each group is a select group, its number of buckets, and the
+        # buckets of all groups. The three lists collect the same for groups that are not yet in a chunk.
         self._chunks: list[tuple[Flags, Numbers, Numbers]] = []
         self._selects: list[bool] = []
         self._counts: list[int] = []
