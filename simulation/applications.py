@@ -128,7 +128,7 @@ def simulate_application(  # noqa: PLR0913  # all that a result depends on
     total = sum(ideal.cycles * phase.iterations for ideal, phase in zip(ideals, phases, strict=True))
     if total > MAX_CYCLES:
         raise ParameterError(
-            f"all iterations must ideally take at most {MAX_CYCLES:,} cycles, got {total:,}; "
+            f"ideal time of all iterations must be at most {MAX_CYCLES:,} cycles, got {total:,}; "
             "choose smaller messages, fewer iterations or shorter computations"
         )
     network = make_network(tables, None, routers, decision, seed)

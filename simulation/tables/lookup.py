@@ -155,7 +155,7 @@ class SwitchRules:
         Args:
             best: the rule that applies, by column; -1 for none.
             packet: the packet that the rules match.
-            treat: (next table, packet there) -> the treatment from there.
+            treat: (next table, packet as it arrives there) -> the treatment by that table.
         """
         rules = self._plan.rules
         matched = best >= 0
@@ -304,7 +304,7 @@ class SwitchRules:
         return _TagTreatments(Treatments(actions, treatments.packets, treatments.places), own)
 
     def _popped(self, rule: int, packet: Packet) -> tuple[Table, Packet] | None:
-        """Returns the next table and the packet there if a rule removes the packet's tag, else None."""
+        """Returns the next table and the packet as it arrives there if a rule removes its tag, else None."""
         if rule < 0 or self._plan.rules.goto[rule] < 0:
             return None
         later = packet.after(self._plan.effect(int(self._plan.rules.actions[rule]), self._router))
@@ -339,7 +339,8 @@ class _TagTreatments:
 
     Attributes:
         treatments: the treatment by the router that the tag names.
-        popped: the next table and the packet there, if the router removes its own tag, else None.
+        popped: the next table and the packet as it arrives there, if the router removes its own tag; else
+            None.
     """
 
     treatments: Treatments
