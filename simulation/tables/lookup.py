@@ -180,7 +180,7 @@ class SwitchRules:
         return Treatments(actions, tuple(packets), places)
 
     def _best_rules(self, table: Table, packet: Packet) -> Numbers:
-        """Returns the number of the best rule for each destination router and own host; -1 for no match."""
+        """Returns the number of the best rule for each destination router and local host; -1 for none."""
         key = (int(table), packet.tag, packet.mark)
         rules, columns = self._plan.rules, self._plan.matches
         numbers = self._tables[table]
@@ -209,7 +209,7 @@ class SwitchRules:
             )
 
     def _best_of(self, numbers: Numbers, match: Numbers) -> Numbers:
-        """Returns the number of the best of the given rules for each destination router and own host.
+        """Returns the number of the best of the given rules for each destination router and each local host.
 
         Args:
             numbers: the rules, by ascending priority.
