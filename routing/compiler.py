@@ -1,4 +1,4 @@
-"""The plan compiler: builds what all routings have in common around the source tables of one routing.
+"""The plan compiler: combines the source tables of one routing with the rules that all routings share.
 
 Every routing forwards untagged packets minimally (table 4) and tagged packets minimally to the router named
 by the tag (table 2), both through groups with alternates for a dead port (`routing.reroute.base`). Routings
@@ -71,7 +71,7 @@ class SourceTable:
 
 @dataclass(frozen=True)
 class AfterTagTable:
-    """The groups by which a router forwards packets that carried a tag with its name.
+    """The groups by which a router forwards packets that arrived with a tag that names it.
 
     Attributes:
         choices: for each router, in router order, the number of the group for packets to its hosts; 0 if
@@ -292,7 +292,7 @@ class _TagUse:
 
     @classmethod
     def of(cls, designs: Sequence[_RouterDesign]) -> _TagUse:
-        """Returns the tags that the groups of all routers push."""
+        """Returns the tags that groups of any router push."""
         if any(set(pushed_tags(design.source.groups)) for design in designs):
             return cls(range(len(designs)), from_sources=True)
         tags = set(pushed_tags(*(design.reroute.untagged.groups for design in designs)))
@@ -372,7 +372,7 @@ def _switch_plan(design: _RouterDesign, tags: _TagUse, rules: ForwardingRules, *
 def _minimal_rules(
     design: _RouterDesign, rules: ForwardingRules, *, marks: bool
 ) -> list[npt.NDArray[np.intp]]:
-    """Returns the numbers, in `rules.store`, of the rules of tables MINIMAL and, if `marks`, MARKED."""
+    """Returns the numbers in `rules.store` of a router's rules for tables MINIMAL and (if `marks`) MARKED."""
     view = design.view
     groups = design.reroute.untagged.group_toward
     # A marked packet takes the minimal port, dead or alive.

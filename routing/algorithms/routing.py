@@ -29,7 +29,7 @@ class Routing:
             of that switch; None for an oblivious routing.
         shortest: whether its packets always take as many hops as the distance of the pair.
         plan_parameters: parameters of the switches' rules and groups.
-        law_parameters: parameters of the control law; they do not change what is installed on a switch.
+        law_parameters: parameters of the control law; they change no rules or groups of a switch.
         packet_law: law for simulated source routers that decide per packet; None without one.
         families: names of the topology families that support it; empty for any graph.
         name: its name on the command line, including non-default parameters.
