@@ -1,4 +1,4 @@
-"""The adaptive loop: applies each switch's adaptive law to its queues and returns the changed groups."""
+"""The adaptive loop: applies an adaptive law to the queues of each switch and returns the changed groups."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def step_s(rate_bps: int, queue_packets: int) -> float:
 
 
 class AdaptiveLoop:
-    """Adapts the groups of all switches of a plan; the caller decides when, and sends the changed groups."""
+    """Adapts the groups of all switches of a plan. The caller decides when, and sends the changed groups."""
 
     def __init__(
         self,
@@ -43,7 +43,7 @@ class AdaptiveLoop:
 
         Args:
             plan: plan of an adaptive routing.
-            source: source of the occupancies.
+            source: reports the occupancies of the switches' output buffers.
             every_s: period at which the caller calls `step`.
             requested: returns the next request of the parent process; None if there is none.
 
@@ -93,7 +93,7 @@ class AdaptiveLoop:
             self._adapters[datapath_id] = self._adapter(datapath_id)
 
     def use_plan(self, plan: RoutePlan) -> None:
-        """Replaces the plan, whose groups may have other candidates; the detours in use are kept.
+        """Switches to another plan, whose groups may have other candidate paths; detours in use are kept.
 
         Args:
             plan: the plan to which the switches are being updated.
@@ -110,7 +110,7 @@ class AdaptiveLoop:
         return 1 - sum(group.minimal_buckets for group in groups) / buckets if buckets else 0.0
 
     def adapted(self, datapath_id: int, messages: list[Message]) -> list[Message]:
-        """Returns the messages with the current buckets in adaptive groups instead of the plan's buckets.
+        """Returns the messages with the plan's buckets of adaptive groups replaced by the current ones.
 
         The plan's groups use minimal paths only, which may be congested now.
         """

@@ -365,7 +365,7 @@ class PlanApp(runtime.Application):  # type: ignore[misc]
             self._described(datapath.id)
 
     def _described(self, datapath_id: int) -> None:
-        """Acts on a switch's description of its groups and rules, once it is complete.
+        """Evaluates the complete description of a switch's groups and rules.
 
         Records the ports that an earlier controller set down, counts the switch as lost if it has restarted
         without rules, and warns of rules that PolarLab did not install.

@@ -1,10 +1,11 @@
 """Link and switch state as the controller knows it, with hold-down of flapping links.
 
 A link is usable while both of its ports are up, both of its switches have their rules, and it is not held
-down. A link that goes down repeatedly is held down for increasing times once it comes back: fast failover
-has no memory, and traffic would follow every flap. The links of a switch that connects without rules are held
+down. A link that goes down repeatedly is held down for increasing times once it comes back: fast failover has
+no memory, and traffic would follow every flap. The links of a switch that connects without rules are held
 down until it has them. To hold a link down, the controller sets one of its ports down, so that neither switch
-uses it; if the link is held down because of one of its switches, it is the other switch's port.
+uses it. If the link is held down because one of its switches is lost or has no rules, the controller sets
+down the port of the other switch.
 
 Pure: events and their times come in as method calls, which return the ports to set down or up.
 """
@@ -193,7 +194,7 @@ class FabricState:
     # ---- queries ----
 
     def seen_by_neighbour(self, router: int, absent: Collection[int]) -> bool:
-        """Returns whether any neighbour, except the absent ones, has its port to a router up."""
+        """Returns whether the port toward a router is up at any of its neighbours, except absent ones."""
         ends = (end for record in self._records_of(router) for end in record.ends)
         return any(end[0] != router and end[0] not in absent and self._port_up(end) for end in ends)
 
@@ -211,7 +212,7 @@ class FabricState:
         return {name: until_s for name, until_s in held.items() if until_s is not None}
 
     def plan_due(self, now_s: float) -> bool:
-        """Returns whether the state differs from the planned one and has settled."""
+        """Returns whether the state differs from the last plan's and has not changed for some time."""
         if self._first_change_s is None:
             return False
         settled = now_s - self._last_change_s >= SETTLE_S
@@ -241,7 +242,7 @@ class FabricState:
     def _keep_down(self, record: _LinkRecord, now_s: float) -> list[SetPort]:
         """Sets the port of a held-down link down again, after someone else has set it up.
 
-        Within `REPEAT_S` of the last such command, it only marks the link, and `tick` repeats the command.
+        If the last such command is less than `REPEAT_S` old, `tick` sends the next one later.
         """
         if not record.held:
             self._set_up_by_others.pop(record.link, None)
@@ -297,7 +298,7 @@ def _recent(record: _LinkRecord, now_s: float) -> list[float]:
 def _set_down(record: _LinkRecord, now_s: float) -> list[SetPort]:
     """Sets down one port of a held-down link.
 
-    If the link is held down because of one of its switches, it is the other switch's port.
+    If one of its switches is lost or has no rules, the port of the other switch is set down.
 
     Does nothing while a port of the link is administratively down: a port that someone else set down must not
     be set up later by this controller.

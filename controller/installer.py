@@ -36,8 +36,8 @@ from topology.addressing import dpid, switch_name
 COOKIE_MASK = 0xFFFF << FINGERPRINT_BITS
 
 _MAX_REFUSALS = 100  # limit of errors kept for one switch
-# Rules of PolarLab on one switch beyond its plan, up to which they are compared with the plan and deleted one
-# by one. With more, all rules are deleted at once: a switch can report any number.
+# Limit of PolarLab's rules on a switch beyond its plan. Up to this limit, stale rules are deleted one by one.
+# Above it, all rules are deleted at once, because a switch can report any number of rules.
 _MAX_STALE = 1 << 14
 
 Fingerprint = Callable[[Rule | Group], int]  # a hash that is the same in every run
@@ -88,7 +88,7 @@ class _Progress:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What the application has to do after a switch has answered or disconnected.
+    """Instructions for the application after a switch has answered or disconnected.
 
     Attributes:
         ready: whether the switch became ready.
@@ -165,7 +165,7 @@ class Installer:
         return [] if more else self._query_answered(progress)
 
     def barrier_passed(self, datapath_id: int, xid: int) -> Outcome:
-        """Returns what to do after a barrier reply: the switch has processed all messages before it."""
+        """Handles a barrier reply, which confirms all messages before it; returns what to do next."""
         progress = self._switches.get(datapath_id)
         if progress is None or xid != progress.barrier:
             return Outcome()
@@ -187,7 +187,7 @@ class Installer:
         return Outcome(ready=progress.stage is Stage.READY)
 
     def refused(self, datapath_id: int, xid: int, reason: str) -> str | None:
-        """Returns the text of a switch's error, with the rule or group that it rejected.
+        """Returns a message about an error that a switch reported, with the rule or group that it rejected.
 
         Returns None after many errors of a switch about one plan, because a switch can send any number.
         """
@@ -201,7 +201,7 @@ class Installer:
         return text
 
     def disconnected(self, datapath_id: int) -> Outcome:
-        """Returns what to do after a disconnection: the switch may keep its rules, but is not ready."""
+        """Handles a disconnection, after which a switch may keep its rules; returns what to do next."""
         progress = self._switches.get(datapath_id)
         if progress is None:
             return Outcome()
@@ -382,7 +382,7 @@ class Installer:
         return datapath_id in self._switches
 
     def foreign_rules(self, datapath_id: int) -> int:
-        """Returns the number of rules that a switch had when it connected and that are not PolarLab's."""
+        """Returns the number of rules that a switch had when it connected but PolarLab had not installed."""
         return self._switches[datapath_id].foreign_rules
 
     def noted_ports(self, datapath_id: int) -> frozenset[int]:

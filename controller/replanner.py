@@ -92,7 +92,7 @@ class Replanner:
         self._drain = drain
 
     def plan_due(self, now_s: float) -> bool:
-        """Returns whether the plan is outdated: the drain differs, or the state differs and has settled."""
+        """Returns whether a new plan is due: another drain is requested, or a changed state has settled."""
         return self._drain != self._current.drain or self.state.plan_due(now_s)
 
     def replan(

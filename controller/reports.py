@@ -14,6 +14,7 @@ from typing import Any, ClassVar, NoReturn
 
 from controller.fabric_state import FabricState
 from topology.errors import Status
+from topology.plugins import plugin_failure
 
 
 @dataclass(frozen=True)
@@ -49,7 +50,13 @@ class Planned(Report):
 
 @dataclass(frozen=True)
 class Proven(Report):
-    """The plan is proven: ordered pairs of hosts, hops of the longest path, and time of the proof."""
+    """The plan is proven.
+
+    Attributes:
+        pairs: number of ordered pairs of hosts.
+        max_hops: number of hops of the longest path.
+        seconds: time to prove the plan.
+    """
 
     event: ClassVar[str] = "proven"
     pairs: int
@@ -91,7 +98,13 @@ class Disconnected(Report):
 
 @dataclass(frozen=True)
 class Ready(Report):
-    """A switch has its plan installed; so have `ready` of all `switches` of the fabric by now."""
+    """A switch has its plan installed.
+
+    Attributes:
+        switch: name of the switch.
+        ready: number of switches that have their plan installed now, this one included.
+        switches: number of switches of the fabric.
+    """
 
     event: ClassVar[str] = "ready"
     switch: str
@@ -294,11 +307,16 @@ class Warnings:
 
 
 def die(reason: str) -> NoReturn:
-    """Reports an internal error and ends the process at once, rather than run without one of its threads."""
+    """Reports an error and ends the process at once, rather than run without one of its threads.
+
+    Args:
+        reason: the error in words, unless the code of a plug-in raised it.
+    """
+    failure = plugin_failure(sys.exc_info()[1])
     traceback.print_exc(file=sys.stderr)
     sys.stderr.flush()
-    report(Fatal(reason))
-    os._exit(Status.INTERNAL)
+    report(Fatal(str(failure or reason)))
+    os._exit(Status.USAGE if failure else Status.INTERNAL)
 
 
 # Least time between two reports, as links can change at any rate. The first change of a settled state is

@@ -327,7 +327,7 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _add_parent_options(parser: argparse.ArgumentParser) -> None:
-    """Adds the options that only a parent process sets, which starts one controller after another."""
+    """Adds the options for a parent process, which may start several controllers one after another."""
     parser.add_argument(
         "--queues-from", type=int, metavar="FD", help="descriptor of the socket that passes the queues"
     )

@@ -4,10 +4,11 @@ Every process of a fabric has a mark in its environment that names the process t
 (`emulation.subprocesses`). If that process has ended and nobody holds the lock, the marked processes are left
 over from a crashed fabric. Clean-up ends only these, removes the run directory, and restores the settings of
 the kernel's search for equal memory pages. Containers have other PID namespaces; their processes belong to
-fabrics with their own lock. Processes on our hosts have a mark that names our PID namespace. Network
-namespaces and interfaces have no names outside their processes and vanish with them. Anyone can write a mark,
-so only processes of our own user count, and on hosts processes of the hosts' users. The process of the live
-page has no mark, because whoever takes it over could change it.
+fabrics with their own lock. The mark also names a PID namespace: for processes on a fabric's hosts, that of
+the process that started the fabric. Network namespaces and interfaces have no names outside their processes
+and vanish with them. Anyone can write a mark, so clean-up considers only processes of its own user and, on
+hosts, of the hosts' users. The process of the live page has no mark, because an attacker who controls the
+process could change it; `page_keeper` identifies it instead.
 """
 
 from __future__ import annotations
@@ -107,7 +108,7 @@ def _report_left_behind(removed: Removed, say: Callable[[str], object]) -> None:
 
 @contextlib.contextmanager
 def signals_deferred() -> Iterator[Sequence[int]]:
-    """Defers the signals that end a command until the end of the block; does nothing in other threads.
+    """Defers the signals that end a command until the end of the block; does nothing outside the main thread.
 
     Yields:
         The signals that have arrived so far.
@@ -164,14 +165,14 @@ def _locked() -> Iterator[None]:
 
 
 def _running(owner: str) -> str:
-    """Returns the error message of `FabricRunning`."""
+    """Returns the message of `FabricRunning`; `owner` is the id of the process that runs the fabric."""
     if owner == str(os.getpid()):
         return "this program already runs a fabric, and only one can run at a time; close it first"
     return f"another fabric is running on this machine (process {owner}); only one can run at a time"
 
 
 def _remove_fabric() -> Removed:
-    """Kills the processes of a crashed fabric and of this program's own, and removes its run directory.
+    """Kills the processes of a crashed fabric or of this program's own fabric; removes the run directory.
 
     The caller holds the machine's lock.
     """
@@ -223,7 +224,7 @@ def marked_processes() -> list[MarkedProcess]:
 
 
 def _removable_processes() -> list[MarkedProcess]:
-    """Returns the marked processes and live pages started by this process or by one that has ended."""
+    """Returns the processes that clean-up may kill, except ancestors of this process."""
     return _processes(_is_removable)
 
 
@@ -238,9 +239,10 @@ def _processes(chosen: Callable[[int], bool]) -> list[MarkedProcess]:
 
 
 def _is_removable(pid: int) -> bool:
-    """Returns whether clean-up may kill a process: a fabric's, started by this process or by an ended one.
+    """Returns whether clean-up may kill a process.
 
-    Another starter that is still running, such as `polarlab doctor`, needs the programs that it started.
+    It may if a fabric started the process, and the fabric belongs to this program or to one that has ended.
+    Another program that is still running, such as `polarlab doctor`, needs the processes that it started.
     """
     mark = _mark(pid)
     if mark is None:
@@ -251,7 +253,7 @@ def _is_removable(pid: int) -> bool:
 
 
 def _is_left_page(pid: int) -> bool:
-    """Returns whether a process is that of a live page whose starter has ended.
+    """Returns whether a process serves a live page and the program that started the page has ended.
 
     The starter has a thread that is named after the page's process. That process can change neither this name
     nor its own user, which no other process has.
@@ -304,7 +306,7 @@ def _user(pid: int) -> int | None:
 
 
 def _kill(pid: int) -> None:
-    """Kills a process if it may be removed: its id may belong to another process by now."""
+    """Kills a process, unless its id has been reused by a process that must not be killed."""
     try:
         handle = os.pidfd_open(pid)
     except ProcessLookupError:

@@ -28,7 +28,7 @@ class FaultInjector:
 
     @property
     def active_failures(self) -> tuple[Component, ...]:
-        """The failed links, switches and switch programs that were not restored."""
+        """The links, switches and switch programs that have failed and were not restored."""
         switches = [Component(ComponentKind.SWITCH, (router,)) for router in sorted(self._powered_off)]
         hanging = [Component(ComponentKind.HANG, (router,)) for router in sorted(self._hanging)]
         hosts = sorted(self._host_links_down, key=lambda component: (component.routers, component.location))
@@ -62,7 +62,7 @@ class FaultInjector:
                 raise ValueError("the controller is not part of the network")
 
     def restore(self, component: Component) -> None:
-        """Restores a link, switch or switch program unless it works; a switch comes back without rules.
+        """Restores a link, switch or switch program that has failed; a switch comes back without rules.
 
         Raises:
             CommandError: a command for this fails.

@@ -30,8 +30,8 @@ def listening_sessions(sessions: Collection[int], deadline_s: float = math.inf) 
 
     Args:
         sessions: session ids.
-        deadline_s: time on the clock of `time.monotonic` at which the search ends, with the sessions found so
-            far: programs on hosts may have any number of processes and sockets.
+        deadline_s: time on the clock of `time.monotonic` at which the search ends; the sessions found by then
+            are returned. Programs on hosts may have any number of processes and sockets.
     """
     limit = partial(takewhile, lambda _: time.monotonic() < deadline_s)
     listening: set[int] = set()
@@ -58,7 +58,7 @@ def _sockets(pid: str, limit: _Limit) -> Iterator[int]:
 
 
 def _waiting(pid: str, limit: _Limit) -> set[int]:
-    """Returns the inodes of the sockets that wait for packets in the network namespace of a process."""
+    """Returns the inodes of all sockets that wait for packets in the network namespace of a process."""
     inodes: set[int] = set()
     for name, state in _TABLES.items():
         with contextlib.suppress(FileNotFoundError), open(f"/proc/{pid}/net/{name}", "rb") as lines:

@@ -1,7 +1,8 @@
 """Shells of Mininet nodes that may end and are restarted in the node's own namespaces.
 
-Mininet runs all commands of a node in one shell, and only this process keeps the node's namespaces alive.
-Here open files keep them, too, so that the interfaces, addresses and mounts of a node survive its shell.
+Mininet runs all commands of a node in one shell, and the node's namespaces last only as long as this shell.
+Here open files keep them alive, too, so that the interfaces, addresses and mounts of a node survive its
+shell.
 
 The shell's prompt marks the end of a command. A command such as `exec 2>&-` may prevent the prompt from being
 printed. Then the command has ended when the shell waits in the kernel at the same place where it waited for
@@ -228,7 +229,7 @@ class LastingNode(Node):  # type: ignore[misc]
         super().sendCmd(*words, **options)
 
     def monitor(self, timeoutms: float | None = None, findPid: bool = True) -> str:  # noqa: N803
-        """Returns output of the running command; `waiting` then says whether no prompt has been seen."""
+        """Returns output of the running command; `waiting` stays true until a prompt has been seen."""
         text = str(super().monitor(timeoutms, findPid))
         if not self.waiting:
             self._shell_state.note_prompt()

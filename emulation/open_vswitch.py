@@ -1,8 +1,9 @@
 """One Open vSwitch per router: each has its own ovsdb-server and ovs-vswitchd in the router's namespace.
 
-Switches share nothing: a packet waits for one switch only, and a switch can be killed like a real one. The
-userspace datapath is fast only in this way (docs/lab/ground.md). With the kernel datapath the same processes
-run, and each namespace has its own datapath. All switches of a fabric are configured and started in parallel.
+Switches share nothing: no packet waits for the work of another switch, and each switch can be killed alone.
+The userspace datapath is fast only in this way (docs/lab/ground.md). With the kernel datapath the same
+processes run, and each namespace has its own datapath. All switches of a fabric are configured and started in
+parallel.
 """
 
 from __future__ import annotations

@@ -36,7 +36,8 @@ _NONE = Shaping()
 def burst_bytes(spec: LinkSpec) -> int:
     """Returns the token bucket's depth: two frames, or the bytes sent in 2 ms if that is more.
 
-    A timer may fire some 100 us late. Tokens that no longer fit into the bucket by then reduce the rate.
+    A timer may fire some 100 us late. Tokens that arrive meanwhile and do not fit into the bucket are lost,
+    which reduces the rate.
     """
     return max(2 * spec.max_frame_bytes, spec.rate_bps // 8 // 500)
 

@@ -58,7 +58,7 @@ def marked_environment(extra: Mapping[str, str] | None = None) -> dict[str, str]
 
 
 def process_mark(pid: int) -> str:
-    """Returns the mark of the processes that a process starts, such as `4711:123456:pid:[4026531836]`.
+    """Returns the mark that a process puts on its children, such as `4711:123456:pid:[4026531836]`.
 
     It consists of the process's id, start time and PID namespace: another process may get the same id later,
     but not with this start time. Empty if the process has ended.
@@ -292,7 +292,7 @@ def await_end(process: subprocess.Popen[Any]) -> int | None:
 
 
 def kill_tracers(pid: int) -> None:
-    """Kills the processes of a host that trace a program on that host; spares tracers from outside it."""
+    """Kills the processes that trace a program on a host if they run on that host themselves."""
     with contextlib.suppress(OSError):
         namespace = process_namespace(pid)
         if namespace != process_namespace(os.getpid()):
@@ -314,7 +314,7 @@ def kill_family(process: subprocess.Popen[Any]) -> None:
 
 
 def _kill_in(namespace: str, pid: int) -> None:
-    """Kills a process if it is in a given PID namespace: its id may belong to another process by now."""
+    """Kills a process, unless its id has been reused by a process outside a given PID namespace."""
     with contextlib.suppress(OSError):
         handle = os.pidfd_open(pid)
         try:

@@ -28,7 +28,7 @@ from controller.reports import (
     Warned,
     parse_report,
 )
-from topology.errors import MachineError, NegativeResult, PolarLabError, Status
+from topology.errors import MachineError, NegativeResult, PolarLabError, Status, UsageError
 
 SILENCE_TIMEOUT_S = 30.0
 
@@ -84,7 +84,9 @@ class ControllerError(PolarLabError):
 
 
 # Exit status of the controller -> error of its parent. Wrong usage is an internal error: it has no entry.
-_ERRORS: dict[int, type[PolarLabError]] = {Status.NEGATIVE: NegativeResult, Status.MACHINE: MachineError}
+_ERRORS: dict[int, type[PolarLabError]] = {
+    **{Status.NEGATIVE: NegativeResult, Status.USAGE: UsageError, Status.MACHINE: MachineError}
+}
 
 
 class ControllerReports:

@@ -1,8 +1,8 @@
 """Topologies: routers, links, port numbers, distances and minimal next hops.
 
 A topology is a connected undirected graph of routers, with or without parallel links. Routers are the
-integers 0 .. N - 1. Controller, emulation and traffic share one fact about a switch: its port numbers. They
-are data (`topology.ports`), by default
+integers 0 .. N - 1. Controller, emulation and traffic must agree on the port numbers of every switch. These
+numbers are stored in a table (`topology.ports`), by default
 
     link ports     1 .. degree, in ascending order of the neighbours behind them
     host ports     degree + 1 .. degree + p, host k (from 0) of the router behind port degree + 1 + k
@@ -90,7 +90,7 @@ class Link:
 
 @dataclass(frozen=True)
 class DestinationBlock:
-    """Destinations for which a router has the same minimal next hop and whose addresses share a mask.
+    """Destinations with one minimal next hop from a router, whose addresses one mask matches.
 
     Attributes:
         routers: the destinations.
@@ -109,7 +109,7 @@ class DestinationBlock:
 
 
 class Topology(ABC):
-    """A graph of routers with a fixed port numbering and minimal routing, by formulas, tables or search.
+    """A graph of routers with fixed port numbers, and minimal routes by formulas, tables or search.
 
     Attributes:
         name: the family, as on the command line (`polarfly`).
@@ -134,12 +134,12 @@ class Topology(ABC):
 
     @property
     def geometry(self) -> str:
-        """The name under which closed-form routes are registered (`routing`); by default the family name."""
+        """The name under which `routing` registers closed-form routes; by default the family name."""
         return self.name
 
     @property
     def remarks(self) -> tuple[str, ...]:
-        """Notes on this member that its numbers do not show; none by default."""
+        """Notes for the user, for example that random graphs were discarded; none by default."""
         return ()
 
     # ---- what every family defines ----
@@ -278,7 +278,7 @@ class Topology(ABC):
         return ()
 
     def minimal_port_mask(self, router: int) -> npt.NDArray[np.bool_]:
-        """Returns the links of a router on which minimal routes to each destination start.
+        """Returns, for each destination, the links of a router on which minimal routes start.
 
         Args:
             router: the router that forwards packets.
@@ -286,7 +286,7 @@ class Topology(ABC):
         Returns:
             bool array, links x N: entry [i, d] is true if a minimal route to d starts with link i of the
             router, which leads to `neighbours(router)[i]`; the first such link leads to the minimal next hop.
-            By default each destination has one such link, and the router itself has none.
+            By default each other router has one such link; `router` itself, as a destination, has none.
         """
         others = np.flatnonzero(np.arange(self.routers) != router)
         mask = np.zeros((int(self.degrees[router]), self.routers), bool)
@@ -484,7 +484,7 @@ class Topology(ABC):
         return self.link_ports(router)[self.places_toward(router, neighbours)]
 
     def minimal_ports(self, router: int) -> list[tuple[int, ...]]:
-        """Returns the ports of a router on which minimal routes to each destination start.
+        """Returns, for each destination, the ports of a router on which minimal routes start.
 
         Args:
             router: the router that forwards packets.

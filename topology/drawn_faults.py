@@ -79,6 +79,7 @@ def parse_process(text: str, unit: TimeUnit = SECONDS) -> FaultProcess:
 
 
 def _parse_time(name: str, text: str, unit: TimeUnit) -> float:
+    name = f"{name} of --faults mtbf"
     number = (quantity if unit == SECONDS else number_of)(name, text, unit.name)
     time = -1.0 if number is None else float(number)
     if not unit.step <= time <= unit.limit:
@@ -94,7 +95,7 @@ def draw_faults(process: FaultProcess, topology: Topology, seed: int, end_s: flo
     """Draws a fault schedule at random.
 
     The failure times of one kind do not depend on the other kinds. A failure is dropped if no component of
-    its kind is up, and so is a repair after the end.
+    its kind is up. A repair after `end_s` is dropped, too.
 
     Args:
         process: the random failures.

@@ -12,12 +12,11 @@ A fault schedule is a text of lines like
     12  undrain s3
 
 with times from the start of traffic, in seconds or with a unit such as `300ms`; in a simulation, in cycles
-(`CYCLES`).
-`link:s1-s7.2` is the second of several links between two switches, `link:s1-s7` all of them. `switch:s4` is a
-switch that loses power: its links fail, too. `random:3`, `random-link` and `random-switch` are drawn from a
-seed. The prompt of a session also accepts the link of a host, `link:s1-h1_1`. `topology.drawn_faults` draws
-whole schedules. `emulation.fault_injection` executes a schedule in an emulation, and `simulation.faults` in a
-simulation.
+(`CYCLES`). `link:s1-s7.2` is the second of several links between two switches, `link:s1-s7` all of them.
+`switch:s4` is a switch that loses power: its links fail, too. `random:3`, `random-link` and `random-switch`
+stand for components that a seeded generator draws. The prompt of a session also accepts the link of a host,
+`link:s1-h1_1`. `topology.drawn_faults` draws whole schedules. `emulation.fault_injection` executes a schedule
+in an emulation, and `simulation.faults` in a simulation.
 """
 
 from __future__ import annotations
@@ -83,7 +82,7 @@ class Component:
     """A component of a fabric that can fail.
 
     Attributes:
-        kind: the kind of component; HANG is a switch whose links stay up.
+        kind: the kind of component; HANG is a switch whose program hangs while its links stay up.
         routers: both routers of a link, ascending; the router of a switch; empty for the controller.
         copy: the number of one of several parallel links, from 1; 0 for all links between both routers.
         host: the host, for the link between a host and its router; None for all other components.
@@ -129,7 +128,7 @@ CONTROLLER = Component(ComponentKind.CONTROLLER)
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """A component that fails, or is restored, at a given time.
+    """An event of a fault schedule: a component fails, is restored, is drained, or its drain ends.
 
     Attributes:
         time_s: seconds from the start of traffic, 0 to 86400; in a simulation, cycles.
@@ -296,7 +295,7 @@ def _random_links(count: int, topology: Topology, seed: int) -> list[Component]:
 
 
 def _link_copy(word: str, copy: str, a: int, b: int, topology: Topology) -> int:
-    """Returns the number of the link between routers a and b that `word` names; 0 for all of them."""
+    """Returns which parallel link between routers a and b `word` names, from 1; 0 for all of them."""
     neighbours = topology.neighbours(a).tolist()
     if b not in neighbours:
         names = ", ".join(map(switch_name, neighbours))

@@ -174,8 +174,8 @@ def from_networkx(graph: nx.Graph) -> NetworkxTopology:
     family's formulas.
 
     The option `hosts` of other functions multiplies the attribute `hosts` of all nodes: with `hosts=2`, a
-    node of 3 hosts has 6, and a node of 0 has none. With the default of 1, nodes have the hosts that they
-    name.
+    node of 3 hosts has 6, and a node of 0 has none. With the default of 1, each node has as many hosts as
+    its attribute says.
 
     Args:
         graph: a connected undirected graph without self-loops; several edges between two nodes of a

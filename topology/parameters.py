@@ -41,11 +41,11 @@ class Parameter:
         above: exclusive lower bound of a number, instead of `least`.
         choices: function without arguments that returns the allowed texts; None for free text.
         words: words that are accepted instead of a number (`auto`); the type is then str.
-        parse: checks a text whose form bounds cannot describe, and raises ParameterError.
-        rule: checks a value of the right type before the bounds, if these do not describe its whole domain;
-            raises ParameterError.
+        parse: checks the syntax of a text, and raises ParameterError if it is wrong.
+        rule: an additional check for a domain that bounds alone do not describe. It is called before the
+            bounds are checked, with a value of the right type, and raises ParameterError.
         domain_text: its domain in words, if bounds and choices do not describe it.
-        metavar: its value in usage lines; by default its name in capitals.
+        metavar: the placeholder of its value in usage lines; by default its name in capitals.
         required: whether it must be given.
         repeatable: whether it can be given several times; the value is then a tuple.
         file: whether its value is the path of a file or folder, for completion.
@@ -180,7 +180,7 @@ class Parameter:
         return f" {self.unit}" if self.unit else ""
 
     def _number_of(self, value: Any) -> Any:
-        """Converts a value to the parameter's type where that loses nothing; returns other values unchanged.
+        """Converts a value to the parameter's type if the conversion is exact; else returns it unchanged.
 
         A text with a unit, such as `300ms`, becomes a number; an int becomes a float if that is the type.
         """
@@ -203,7 +203,7 @@ class Parameter:
 
 
 def spelled(word: str, known: Iterable[str]) -> str:
-    """Returns the name that a word spells, whatever its case and with or without `-` and `_`.
+    """Returns the known name that a word spells, ignoring case, `-` and `_`.
 
     Args:
         word: the word, such as `UGAL_PF`.
@@ -214,7 +214,7 @@ def spelled(word: str, known: Iterable[str]) -> str:
         `-` and `_`.
     """
     letters, found = _letters(str(word)), []  # a word from a file may be a number
-    for name in known:  # until it is found: the last names of a registry are slow to search
+    for name in known:  # stops at an exact match, because the last names of a registry are slow to list
         if name == word:
             return word
         if _letters(name) == letters:
@@ -234,9 +234,9 @@ def hint(word: object, known: Iterable[str]) -> str:
         known: the known names.
 
     Returns:
-        A text like `; did you mean 'tornado'?`, or an empty one if no name is near; it has all names that
-        differ from the word only in case, `-` and `_`. A name that differs in its numbers only, such as h9_1
-        from h99_1, is a different object rather than a typo.
+        A text like `; did you mean 'tornado'?`, or an empty one if no name is near. The text lists all names
+        that differ from the word only in case, `-` and `_`. A name that differs in its numbers only, such as
+        h9_1 from h99_1, is a different object rather than a typo.
     """
     if not isinstance(word, str):
         return ""

@@ -159,7 +159,7 @@ class SearchedTopology(TabledTopology):
         return hops
 
     def minimal_port_mask(self, router: int) -> npt.NDArray[np.bool_]:
-        """Returns the links of a router on which shortest paths to each destination start.
+        """Returns, for each destination, the links of a router on which shortest paths start.
 
         Args:
             router: the router that forwards packets.
@@ -195,7 +195,7 @@ def all_distances(adjacency_matrix: csr_matrix | npt.NDArray[np.bool_]) -> npt.N
 
 
 def load_search_library(routers: int) -> None:
-    """Imports the library that `all_distances` needs for large graphs, if this graph is one.
+    """Imports the library that `all_distances` needs, if the graph is large enough to need it.
 
     Args:
         routers: number of routers of the graph.

@@ -61,7 +61,7 @@ class PortStatisticsOccupancy:
         self._problems = ProblemLog()
 
     def due(self, ready: Iterable[int], now_s: float) -> list[int]:
-        """Returns the datapath ids whose statistics to request now; late switches are asked again."""
+        """Returns the datapath ids whose statistics to request now, again if a reply is late."""
         due = []
         for datapath_id in ready:
             switch = self._switches[datapath_id]

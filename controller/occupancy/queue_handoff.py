@@ -2,8 +2,8 @@
 
 A local socket carries messages about at most 100 switches each. The netlink sockets belong to the switches'
 namespaces, which the controller does not enter: the process that created the namespaces opens the sockets and
-passes them on. If there are none, the controller requests port statistics from the switches. The same local
-socket later carries adaptation requests: to end all detours before another measurement, and to change
+passes them on. Without such sockets, the controller requests port statistics from the switches. The same
+local socket later carries adaptation requests: to end all detours before another measurement, and to change
 parameters of the routing.
 """
 

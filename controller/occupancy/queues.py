@@ -40,7 +40,7 @@ class QueueState(NamedTuple):
 
     Attributes:
         packets: number of waiting packets.
-        waiting_bytes: their bytes.
+        waiting_bytes: number of bytes of the waiting packets.
         sent_bytes: bytes sent since the queue was created.
         dropped_packets: packets dropped by the queue since it was created.
         lost_packets: packets lost to the link's emulated loss (netem) before they reached the queue.
@@ -69,7 +69,7 @@ class SwitchQueues:
 
 
 class QueueReader:
-    """Reads the packet-counted queues of one switch's ports."""
+    """Reads the queues of one switch's ports: FIFOs whose limit counts packets (pfifo)."""
 
     def __init__(self, queues: SwitchQueues) -> None:
         """Takes over the socket."""
@@ -99,7 +99,7 @@ class QueueReader:
 
 
 def _read_dump(connection: _socket.socket) -> dict[int, QueueState]:
-    """Returns interface number -> queue for all packet-counted FIFOs in the reply."""
+    """Returns interface number -> queue for all FIFOs in the reply whose limit counts packets (pfifo)."""
     queues: dict[int, QueueState] = {}
     netem_drops: dict[int, int] = {}
     while True:

@@ -51,7 +51,7 @@ class ProblemLog:
 
 
 class NetlinkOccupancy:
-    """Occupancies from the lengths of the ports' packet-counted kernel queues."""
+    """Occupancies computed from the numbers of packets in the kernel queues of the ports."""
 
     def __init__(self, switches: Mapping[int, SwitchQueues], queue_packets: int) -> None:
         """Takes over the sockets.

@@ -83,7 +83,7 @@ def _flow_mod(dialect: Dialect, xid: int, cookie: int, tail: bytes) -> bytes:
 
 @cache
 def _deletion(dialect: Dialect, mask: int) -> bytes:
-    """Returns the bytes that follow the cookie in a message that deletes rules by `mask` of their cookie."""
+    """Returns the bytes after the cookie in a message that deletes rules by the `mask` bits of the cookie."""
     request = dialect.request(DropRules(0, mask), {})
     request.set_xid(0)
     request.serialize()

@@ -138,9 +138,10 @@ class _Handshake(load("controller.ofp_handler").OFPHandler):  # type: ignore[mis
     def _make_room(self) -> None:
         """Closes a random unserved connection if the limit of open connections is reached.
 
-        A switch is served soon. If the oldest connection were closed, a flood would keep out switches that
-        answer late; if the newest were, whoever opens many connections would keep out everyone else. The
-        datapath id does not help: anyone can claim any id, any number of times.
+        A switch is usually served soon, so a random choice rarely hits it. If the oldest connection were
+        closed, a flood would keep out switches that answer late. If the newest one were closed, a client
+        that opens many connections would keep out everyone else. The datapath id does not help to choose:
+        anyone can claim any id, any number of times.
         """
         if len(self._open) >= self._limit:
             unserved = [switch for switch in self._open if not switch.served]

@@ -25,12 +25,12 @@ Parser = Callable[[bytes, int], Any]  # arguments: message, offset; the signatur
 
 
 class Bucket(NamedTuple):
-    """A bucket of a group, in the fields that both versions have.
+    """A bucket of a group, with the fields that OpenFlow 1.3 and 1.5 have in common.
 
     Attributes:
         weight: its weight; 0 except in select groups.
         port, group: the watched port and group; ANY if there is none.
-        actions: its encoded actions; for the actions that buckets have, the bytes of both versions are equal.
+        actions: its encoded actions; both versions encode the actions that occur in buckets identically.
     """
 
     weight: int

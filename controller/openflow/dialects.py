@@ -1,9 +1,9 @@
 """The OpenFlow versions that the controller speaks: 1.3, and 1.5 with switches that support it.
 
-By default, all Open vSwitch switches hash the packets of a select group identically. All packets that one
-switch sends to a neighbour then leave the neighbour through the same port: its choice depends on the previous
-one. With OpenFlow 1.5 the controller gives each switch its own hash basis. Both versions are otherwise
-equivalent; OpenFlow 1.5 has standard actions where 1.3 needs Nicira's extensions.
+By default, all Open vSwitch switches hash the packets of a select group identically. A neighbour then repeats
+the choice of the switch that packets come from: it sends all of them on through the same port (hash
+polarisation). With OpenFlow 1.5 the controller gives each switch its own hash basis. Both versions are
+otherwise equivalent; OpenFlow 1.5 has standard actions where 1.3 needs Nicira's extensions.
 """
 
 from __future__ import annotations

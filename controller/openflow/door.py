@@ -47,7 +47,7 @@ class MalformedMessage(ValueError):
 
 
 class Door:
-    """The state of one connection: the bytes of an incomplete message, and facts that later ones must match.
+    """The state of one connection: an incomplete message, and values that later messages must repeat.
 
     Attributes:
         version: the negotiated OpenFlow version; None before the switch's hello.

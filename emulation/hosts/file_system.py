@@ -155,7 +155,9 @@ def _mount_points() -> list[str]:
 
 
 def _cover(folder: str) -> None:
-    """Mounts empty read-only folders over those of `_OWN`, and a folder with a few devices over /dev.
+    """Hides folders of the machine: those of `_OWN` behind empty ones, /dev behind one with a few devices.
+
+    All are read-only.
 
     Args:
         folder: the root of the hosts' file system.
@@ -181,7 +183,7 @@ def _cover(folder: str) -> None:
 
 
 def _part(base: str, place: str) -> str:
-    """Returns the folder, below `base`, that will be bind-mounted at the path `place`."""
+    """Returns the path of the subfolder of `base` that will be bind-mounted at the path `place`."""
     return f"{base}/{place.strip('/').replace('/', '-')}"
 
 

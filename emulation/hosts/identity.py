@@ -1,4 +1,4 @@
-"""Ids of hosts' users on the machine: their root is the user who called sudo, other ids belong to no one."""
+"""Ids of hosts' users on the machine: root is the user who called sudo; other ids belong to nobody."""
 
 from __future__ import annotations
 

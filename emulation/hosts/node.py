@@ -16,7 +16,7 @@ from emulation.subprocesses import CommandError
 
 
 class SpacedNode(LastingNode):
-    """A node that may have its own space (`spaces`); its shell then starts when it is first used.
+    """A node that may have its own space (namespaces, see `spaces`); its shell then starts at first use.
 
     Attributes:
         space: the namespaces; None if the node's root is the machine's.

@@ -41,7 +41,7 @@ def cover_sockets(shown: Mapping[str, str]) -> None:
                 bind(os.devnull, file)
     if left := len(owners) - len(chosen):
         print(
-            f"programs on hosts can reach {left} sockets of this machine: at most {MAX_COVERED} are hidden",
+            f"programs on hosts can reach {left} sockets of this machine: only {MAX_COVERED} can be hidden",
             file=sys.stderr,
         )
 

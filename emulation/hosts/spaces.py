@@ -1,7 +1,7 @@
 """Spaces of hosts: the set of namespaces of each host, created by a keeper; starts programs in them.
 
-A program that starts on a host enters all its namespaces. It has no rights on the machine from the moment at
-which programs on the host can reach it. `setpriv` makes it the user who is root there, with only the
+A program that starts on a host enters all namespaces of the host. Before other programs on the host can reach
+it, it gives up all rights on the machine. `setpriv` makes it the user who is root there, with only the
 capabilities that `nsenter` needs; after entering, these apply to the host alone. Both are programs of the
 machine and run before they see the host's file system.
 """
@@ -264,7 +264,7 @@ class HostSpace:
             raise CommandError(f"{self._name} has no terminal: {error.strerror}") from error
 
     def _change_home(self) -> None:
-        """Mounts the host's working folder in the results folder as its HOME; without one, uses memory."""
+        """Mounts the host's working folder at HOME; if none is kept, mounts a file system in memory."""
         with self._spaces.working_folder(self._name) as folder:
             home = None if folder is None else _identity(folder)
             if home == self._home:

@@ -65,7 +65,7 @@ class Discipline:
 
 @dataclass(frozen=True)
 class Shaping:
-    """The shaping of an interface as the kernel reports it; 0 for what is not set.
+    """The shaping of an interface as the kernel reports it; 0 for a property that is not set.
 
     Attributes:
         rate_bps: rate of the token bucket, a multiple of 8.

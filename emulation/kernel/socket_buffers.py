@@ -64,7 +64,7 @@ def enlarge_buffers(pid: int, frames: int, frame_bytes: int) -> None:
 
 
 def _enlarge(process: int, descriptor: int, send_bytes: int) -> bool:
-    """Enlarges the buffers of a descriptor if it is a packet socket; returns whether it is."""
+    """Enlarges the buffers of a process's descriptor if it is a packet socket; returns whether it is."""
     try:
         copy = _copy_of(process, descriptor)
     except OSError as error:

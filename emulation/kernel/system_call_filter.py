@@ -67,7 +67,8 @@ _REFUSALS = (
     *(_Refusal(name, errno.ENOSYS) for name in _UNKNOWN),
     *(_Refusal(name, errno.EPERM, (_Test(0, _HAS, CLONE_NEWCGROUP),)) for name in ("clone", "unshare")),
     _Refusal("socket", errno.EPERM, (_Test(0, _IS, socket.AF_VSOCK),)),
-    # With launch times a host could choose the arrival times of segments that it sends to itself.
+    # SO_TXTIME sets the launch times of packets. With it a host could choose when segments that it sends to
+    # itself arrive.
     _Refusal("setsockopt", errno.EPERM, (_Test(1, _IS, socket.SOL_SOCKET), _Test(2, _IS, _SO_TXTIME))),
     *(
         _Refusal("ptrace", errno.EPERM, (_Test(0, _IS, request), _Test(3, _HAS, _TRACE_EXIT)))
@@ -130,8 +131,9 @@ def filter_calls(*, of_the_page: bool = False) -> None:
     The thread must have called `set_no_new_privileges`.
 
     Args:
-        of_the_page: whether to refuse files, signals, other processes' memory, shared memory, new sockets,
-            changes to open sockets, and outliving the parent, too.
+        of_the_page: whether this is the process of the live page. If so, the filter also refuses files,
+            signals, other processes' memory, shared memory, new sockets, changes to open sockets, and
+            outliving the parent.
 
     Raises:
         OSError: the kernel refuses, or the architecture is unknown.

@@ -116,7 +116,7 @@ _NUMBERS = {
 
 
 def number(name: str) -> int:
-    """Returns the number of a system call; one that no call has if this architecture lacks it.
+    """Returns the number of a system call; an unused number if this architecture does not have the call.
 
     Raises:
         OSError: PolarLab does not know the numbers of this architecture.
@@ -146,7 +146,7 @@ _libc = ctypes.CDLL(None, use_errno=True)
 
 
 def call(name: str, *arguments: object) -> int:
-    """Returns the result of a function of the C library.
+    """Calls a function of the C library and returns its result.
 
     Raises:
         OSError: the kernel refuses.

@@ -53,7 +53,7 @@ class LeftTerminals:
 
 
 def _is_used(master: IO[str]) -> bool:
-    """Discards the output on a terminal; closes it and returns False if no program uses it."""
+    """Discards the output on a terminal. If no program uses the terminal, closes it and returns False."""
     try:
         os.read(master.fileno(), _READ_BYTES)
     except BlockingIOError:

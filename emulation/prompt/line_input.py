@@ -87,7 +87,7 @@ def type_lines(cli: FabricCLI) -> None:
 
 @contextlib.contextmanager
 def _interrupts(cli: FabricCLI) -> Iterator[None]:
-    """Makes SIGINT and SIGQUIT from the keyboard interrupt only lines; elsewhere they do nothing."""
+    """Makes SIGINT and SIGQUIT interrupt only the running line; between lines they do nothing."""
 
     def interrupt(*_arguments: object) -> None:
         if cli.interruptible:
@@ -103,7 +103,7 @@ def _interrupts(cli: FabricCLI) -> Iterator[None]:
 
 @contextlib.contextmanager
 def private_input() -> Iterator[IO[str]]:
-    """Yields standard input to the block only; programs started by prompt lines get an empty one."""
+    """Yields standard input for the block alone; programs of prompt lines get an empty standard input."""
     descriptor = sys.stdin.fileno()
     own = os.dup(descriptor)
     with open(os.devnull) as devnull:

@@ -24,9 +24,9 @@ _WAIT_S = 30  # time limit for switches to connect
 _MAX_NESTED = 10  # limit of nested `source` files
 _IPERF_S = "5"
 _PING_S = "1"  # longest wait for a reply
-_PING_TIMEOUT_S = 10.0  # time limit of `ping` beyond that
+_PING_TIMEOUT_S = 10.0  # time limit of `ping` in addition to that wait
 _LOST = "1 packets transmitted, 0 received"
-_PING_CHARACTERS = 1000  # limit of its output
+_PING_CHARACTERS = 1000  # limit of the output of `ping`
 
 
 class FabricCLI(NodeCLI):
@@ -73,7 +73,7 @@ class FabricCLI(NodeCLI):
             raise UsageError("source needs a file")
         text, foreign = read_judged(path, SETTINGS_BYTES)
         if foreign:
-            raise UsageError(f"source runs lines as root, and {foreign.reason}; use your own copy")
+            raise UsageError(f"file must be safe to run as root, but {foreign.reason}; use your own copy")
         if self._nested >= _MAX_NESTED:
             raise UsageError(f"files must be nested at most {_MAX_NESTED} deep, got {path} inside them")
         self._nested += 1
@@ -186,7 +186,15 @@ class _Pinger:
 
 
 def _ping_seconds(command: str, line: str) -> str:
-    """Returns the wait for each reply in seconds, in the format of `ping`, and prints it."""
+    """Checks the argument of a ping command, and prints how long it waits for each reply.
+
+    Args:
+        command: name of the prompt's command, such as `pingall`.
+        line: the argument, a time in seconds or with a unit; empty for the default.
+
+    Returns:
+        The longest wait for each reply, in seconds, as text for the option -W of `ping`.
+    """
     time_s = number_of("time", line.strip() or _PING_S, SECONDS)
     if time_s is None or time_s * 1000 % 1 or not 0 < time_s < 100:
         raise UsageError(f"seconds must be over 0 and below 100, got {line.strip()!r}")

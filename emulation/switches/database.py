@@ -22,7 +22,7 @@ _DATAPATH_TYPES = {"user": "netdev", "kernel": "system"}
 # Open vSwitch's default intervals for the work of an idle switch, and lower bounds per switch of the fabric.
 # With the defaults, a thousand idle switches would keep a processor busy, and a controller that installs
 # rules on a thousand switches does not answer each within 5 s.
-_REVALIDATION_MS, _REVALIDATION_MS_PER_SWITCH = 500, 2  # this is also the age of rule counters
+_REVALIDATION_MS, _REVALIDATION_MS_PER_SWITCH = 500, 2  # rule counters are up to this old, too
 _STATISTICS_MS, _STATISTICS_MS_PER_SWITCH = 5_000, 60  # update of port counters in the database
 _PROBE_MS, _PROBE_MS_PER_SWITCH = 5_000, 60  # echo request to a silent controller
 

@@ -316,7 +316,7 @@ def _complete(item: AnyItem, paper: str, name: str, scale: Scale, folder: Path) 
     resumes = isinstance(item, SimulatedItem)  # stored points have their own seeds
     others = (record.paper, record.quick, record.prices) != (paper, scale.quick, _digest(scale))
     if others or (other_seeds and not resumes):
-        raise ParameterError(f"{folder} has {name} with other options; choose another --out")
+        raise ParameterError(f"{folder} has {name} with other options; give a new --out")
     # The record was computed without METIS, which is installed now.
     searched_less = "METIS" in record.remark and not search_remark()
     complete = record.version == papers_version() and not record.missing and not searched_less
@@ -338,7 +338,7 @@ def _check_own(data: Path, columns: Sequence[str], record: Path) -> None:
     line = read_bytes(data, RESULT_BYTES).partition(b"\n")[0]
     header = line.decode(errors="replace").rstrip("\r")
     if header != ",".join(columns):
-        raise ParameterError(f"{data} is a different table and would be overwritten; choose another --out")
+        raise ParameterError(f"{data} is a different table and would be overwritten; give a new --out")
 
 
 def _digest_of_data(file: Path, values: Mapping[str, Value]) -> str:

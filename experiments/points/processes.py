@@ -19,6 +19,7 @@ from emulation.requirements import available_memory_bytes
 from experiments.events.base import Event, OnEvent
 from experiments.points.engine import Ended, Group
 from topology.errors import MachineError
+from topology.plugins import plugin_failure
 
 _MAX_DEATHS = 3  # after so many deaths of processes in one point, the error is raised
 _MEMORY_SHARE = 0.5  # share of the free memory that an additional fabric may take
@@ -242,7 +243,7 @@ def _lead(control: Pipe, group: Group) -> None:
     except (EOFError, ConnectionError):
         raise
     except Exception as error:  # the parent raises the error
-        control.send(_Failed(error))
+        control.send(_Failed(plugin_failure(error) or error))
 
 
 def _dispatch(control: Pipe, group: Group, fabric: Any) -> None:
@@ -285,5 +286,5 @@ def _work(control: Pipe, group: Group, fabric: Any) -> None:
         try:
             answer = group.do(fabric, point)
         except Exception as error:  # the parent raises the error
-            answer = _Failed(error)
+            answer = _Failed(plugin_failure(error) or error)
         control.send(answer)

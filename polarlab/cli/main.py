@@ -52,7 +52,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         # buffered, so the error often occurs only when the command is done.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return status
-    except (Exception, KeyboardInterrupt, Terminated) as error:  # the command's last resort
+    except (Exception, KeyboardInterrupt, SystemExit) as error:  # the command's last resort
         return _report(error)
 
 
@@ -84,5 +84,7 @@ def _report(error: BaseException) -> int:
         # Names that users give may contain line breaks.
         print_line(f"polarlab: {' '.join(line.splitlines())}")
         return status
+    if isinstance(error, SystemExit):  # as after `--help`
+        raise error
     print_line(f"polarlab: {internal_text(error)} (details in {write_log(error)})")
     return Status.INTERNAL

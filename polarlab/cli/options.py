@@ -30,6 +30,7 @@ from polarlab.api.command_line.declarations import (
     every_option,
     family_options,
     hint,
+    noun_of,
     options_of,
     own_options,
 )
@@ -250,7 +251,8 @@ def _base(command: str, words: Sequence[str], flags: Iterable[str]) -> Experimen
         words: words of the command line.
         flags: options that take no value.
     """
-    file = next((word for word in _places(words, flags) if word.endswith(_FILE)), None)
+    places = _places(words, flags)
+    file = next((word for word in places if word.endswith(_FILE)), None)
     again = dict(pairwise(words)).get(_AGAIN)
     if again is not None:
         from polarlab.api.requests import rerun_of
@@ -259,11 +261,15 @@ def _base(command: str, words: Sequence[str], flags: Iterable[str]) -> Experimen
     elif file is not None:
         experiment, use = Experiment.from_toml(file), file
     else:
+        folder = next((word for word in places if Path(word, "manifest.json").exists()), None)
+        if folder and command in KINDS and not any(word in FAMILIES for word in places):
+            raise UsageError(f"topology must be a family or a file, got results; use {_AGAIN} {folder}")
         return None
     if command in KINDS and experiment.kind != command:
         other = "demo failover" if experiment.kind == FAILOVER else experiment.kind
         raise UsageError(
-            f"{again or file} must be a {command}, got a {experiment.kind}; use `polarlab {other} {use}`"
+            f"{again or file} must be a {noun_of(command)}, got a {noun_of(experiment.kind)}; use `polarlab "
+            f"{other} {use}`"
         )
     return experiment
 

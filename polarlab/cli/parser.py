@@ -49,6 +49,7 @@ _MODULES = {
 # Command -> its name in the declarations of options, if that differs.
 _KINDS = {"demo": "failover"}
 _HELP_ALL = "--help-all"
+_MAX_HOMES = 4  # commands that a hint names
 
 
 class Command(Protocol):
@@ -231,9 +232,7 @@ def parse(words: Sequence[str]) -> argparse.Namespace:
 
         check_family(parsed, parsed.parser.base)  # a mistyped family would make its options unknown
         options = [word for word in unknown if word.startswith("-")]
-        from polarlab.api.command_line.declarations import hint
-
-        nearest = hint(options[0].partition("=")[0], parsed.parser.option_names) if options else ""
+        nearest = _hint(options[0], parsed.parser.option_names) if options else ""
         parsed.parser.error(f"unrecognized arguments: {' '.join(options or unknown)}{nearest}")
     from polarlab.cli.options import read_options
 
@@ -243,6 +242,24 @@ def parse(words: Sequence[str]) -> argparse.Namespace:
             raise UsageError("--exec is for the prompt of `polarlab up`; leave it out")
         parsed.command = commands(["demo"])["demo"].show  # type: ignore[attr-defined]
     return parsed
+
+
+def _hint(word: str, known: Iterable[str]) -> str:
+    """Returns the hint that ends the message about an option that a command with `known` options lacks."""
+    from polarlab.api.command_line.declarations import hint
+    from polarlab.cli.options import options_of_command
+
+    name = word.partition("=")[0].removeprefix("--")
+    homes = [
+        command
+        for command in _MODULES
+        for option in options_of_command(_KINDS.get(command, command))
+        if not option.positional and name in (option.name, f"no-{option.name}" * (option.type is bool))
+    ]
+    if homes:
+        more = ", ..." if len(homes) > _MAX_HOMES else ""
+        return f"; --{name} is an option of {', '.join(homes[:_MAX_HOMES])}{more}"
+    return hint(name, [flag.removeprefix("--") for flag in known]).replace("'", "'--", 1)
 
 
 def commands(names: Iterable[str] = _MODULES) -> Mapping[str, Command]:

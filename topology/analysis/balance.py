@@ -3,8 +3,8 @@
 Links are divided into classes, such as the local and global links of a dragonfly. With p hosts at every
 router, uniform traffic to all hosts and minimal paths, a class with d directed links per router carries p m
 packets per router and packet time, where m is the mean number of its hops on a path. If p > d / m, the class
-saturates before the hosts inject at their full rate. A topology is balanced if all of its classes allow the
-same whole number of hosts.
+saturates before the hosts reach their full injection rate. A topology is balanced if all of its classes allow
+the same whole number of hosts.
 
 Source: derived here from the load of links under uniform traffic; equations (2) to (5) of Camarero, Vallejo,
 Beivide, "Topological Characterization of Hamming and Dragonfly Networks and Its Implications on Routing"
@@ -47,7 +47,8 @@ class Balance:
     """The numbers of hosts that a topology supports under uniform traffic.
 
     Attributes:
-        hosts: the largest number of hosts per router at which no class of links saturates before the hosts.
+        hosts: the largest number of hosts per router at which every class of links can
+            carry the full injection rate of the hosts.
         balanced: whether all classes allow this number and no more.
         limits: class of links -> number of hosts per router at which it saturates, not rounded.
     """
@@ -58,7 +59,7 @@ class Balance:
 
 
 def balance_of(classes: Sequence[LinkClass]) -> Balance | None:
-    """Returns the numbers of hosts that classes of links support.
+    """Returns how many hosts per router a topology supports under uniform traffic.
 
     Args:
         classes: the classes of all links of a topology.

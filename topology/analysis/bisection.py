@@ -42,7 +42,7 @@ class Bisection:
         links: number of all links.
         halves: number of routers with hosts in each half, the larger first.
         method: METIS or OWN.
-        seeds: number of searches per method, of which this is the best.
+        seeds: number of searches per method; this bisection is the best of them all.
     """
 
     cut: int
@@ -71,7 +71,7 @@ def search_remark() -> str:
     if metis_found():
         return ""
     return (
-        "METIS is not installed, only Kernighan-Lin passes search for halves; "
+        "METIS is not installed, so only Kernighan-Lin passes search for halves; "
         "to add it: pip install 'polarlab[paper]' (x86-64)"
     )
 
@@ -103,7 +103,7 @@ def bisect(topology: Topology, seeds: int = 8, method: str | None = None) -> Bis
 
 
 def _best_side(weights: csr_matrix, hosting: Sides, method: str, seeds: int) -> Sides:
-    """Returns the halves with the fewest links between them that several searches by one method find."""
+    """Runs one search for each seed by one method, and returns the halves that cut the fewest links."""
     search: Callable[[csr_matrix, Sides, int], Sides] = _metis_sides if method == METIS else _pass_sides
     candidates = [_place_hostless(weights, hosting, search(weights, hosting, seed)) for seed in range(seeds)]
     halved = (side for side in candidates if is_halved(side[hosting]))
@@ -111,7 +111,7 @@ def _best_side(weights: csr_matrix, hosting: Sides, method: str, seeds: int) -> 
 
 
 def _place_hostless(weights: csr_matrix, hosting: Sides, side: Sides) -> Sides:
-    """Moves the routers without hosts to the side that cuts the fewest links, by a maximum flow.
+    """Divides the routers without hosts so that the fewest links are cut, by a maximum flow.
 
     The routers with hosts stay. Source: Ford and Fulkerson, "Maximal Flow through a Network" (1956).
     """
@@ -173,7 +173,7 @@ def is_halved(side: Sides) -> bool:
 
 
 def _metis_sides(weights: csr_matrix, hosting: Sides, seed: int) -> Sides:
-    """Returns the halves found by METIS, balanced by moves if METIS left them unequal."""
+    """Returns the halves found by METIS; if their sizes differ, moves routers until they are equal."""
     import pymetis
 
     adjacency: Any = pymetis.CSRAdjacency(weights.indptr.tolist(), weights.indices.tolist())
@@ -226,7 +226,7 @@ def _smooth_vector(weights: csr_matrix, random: np.random.Generator) -> npt.NDAr
 
 
 def _improve(weights: csr_matrix, hosting: Sides, side: Sides) -> bool:
-    """Makes one Kernighan-Lin pass on `side`, in place; returns whether fewer links are cut than before.
+    """Makes one Kernighan-Lin pass on `side`, in place; returns whether it reduced the number of cut links.
 
     Only routers with hosts are swapped.
     """

@@ -1,7 +1,8 @@
 """Resilience: links fail in random order until the graph is disconnected; distances while it is connected.
 
-Every link is equally likely to fail next; parallel links fail individually. The links that fail last contain
-a spanning tree: the graph is disconnected as soon as the first link of this tree fails.
+Every link is equally likely to fail next; parallel links fail individually. Consider the spanning tree of the
+links that fail last (a maximum spanning tree by failure time). The graph is disconnected as soon as the first
+link of this tree fails.
 
 Source: Slim Fly (SC14), section III-D; PolarFly (SC22), section IX-B and Fig 14: 100 runs, and the distances
 of the run with the median share.
@@ -39,7 +40,7 @@ class Distances(NamedTuple):
 
 @dataclass(frozen=True)
 class Resilience:
-    """The results of failures of links in random orders.
+    """Shares of failed links that disconnect a graph, over several random orders of failure (runs).
 
     Attributes:
         shares: float array, runs, ascending: the share of failed links that disconnects the graph.
@@ -154,7 +155,7 @@ def survived_failures(routers: int, ends: Ends, order: npt.NDArray[np.int64]) ->
 def distances_after(
     topology: Topology, order: npt.NDArray[np.int64], shares: npt.ArrayLike
 ) -> list[Distances]:
-    """Returns the distances in a graph after shares of its links have failed.
+    """Returns, for each share of failed links, the distances in the graph that remains.
 
     Args:
         topology: the graph.

@@ -44,9 +44,11 @@ class Prices:
     Attributes:
         source: source of the prices.
         rate: rate of a link, in Gb/s.
-        electric_per_m, electric_fixed: price of an electrical cable per Gb/s, by length.
-        optic_per_m, optic_fixed: price of an optical cable per Gb/s, by length.
-        router_per_port, router_fixed: price of a router by its number of ports.
+        electric_per_m, electric_fixed: price of an electrical cable in $ per Gb/s: per m of its length, and
+            the part that does not depend on the length.
+        optic_per_m, optic_fixed: the same for an optical cable.
+        router_per_port, router_fixed: price of a router in $: per port, and the part that does not depend on
+            its ports.
         lanes: lanes of a port.
         lane_power: power of a lane, in W.
         inside: length of a cable inside a rack, in m.

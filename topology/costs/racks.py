@@ -61,7 +61,7 @@ class Racks:
             pairs: int64 array, M x 2, of racks.
 
         Returns:
-            int64 array, M: rows and columns between the two racks of each pair.
+            int64 array, M: for each pair, the number of rows plus the number of columns between the racks.
         """
         apart = np.stack([pairs // self.columns, pairs % self.columns])
         return np.asarray(np.abs(apart[..., 0] - apart[..., 1]).sum(axis=0))
@@ -73,7 +73,8 @@ class RackLinks:
 
     Attributes:
         inside: int64 array, R: number of links between routers of each rack.
-        bundles: int64 array, M x 2: the pairs of racks that links connect, the lower one first, ascending.
+        bundles: int64 array, M x 2: the pairs of racks with links between them, ascending; the lower rack
+            first.
         links: int64 array, M: number of links between the racks of each bundle.
     """
 
@@ -96,8 +97,8 @@ def racks_of(topology: Topology) -> Racks:
     Returns:
         For Slim Fly, rack i contains the groups (0, i, .) and (1, i, .). For HyperX, a rack contains the
         routers that differ only in the last coordinate. For other families, each cluster is a rack, and
-        further racks contain the remaining routers. Graphs without clusters have racks of sqrt(2 N) routers
-        in router order, as many as Slim Fly's.
+        further racks contain the remaining routers. Graphs without clusters have racks of about sqrt(2 N)
+        consecutive routers, the size of Slim Fly's racks.
     """
     for kind, layout in _LAYOUTS:
         if isinstance(topology, kind):
@@ -123,7 +124,7 @@ def links_of_racks(topology: Topology, racks: Racks) -> RackLinks:
 
 
 def _columns(count: int) -> int:
-    """Returns the number of columns of a roughly square floor."""
+    """Returns the number of columns of a roughly square floor for `count` racks."""
     return isqrt(count - 1) + 1
 
 
@@ -143,7 +144,12 @@ def _hyperx_racks(topology: HyperX) -> Racks:
 
 
 def _cluster_racks(topology: Topology, members: Sequence[Sequence[int]]) -> Racks:
-    """Returns clusters as racks, with racks for the remaining routers in the middle of the floor."""
+    """Returns one rack for each cluster, and racks for the other routers in the middle of the floor.
+
+    Args:
+        topology: the graph.
+        members: the routers of each cluster.
+    """
     rest = sorted(set(range(topology.routers)).difference(*members))
     parts = np.array_split(rest, max(1, len(rest) // max(map(len, members)))) if rest else []
     middle = len(members) // 2
@@ -155,7 +161,7 @@ def _cluster_racks(topology: Topology, members: Sequence[Sequence[int]]) -> Rack
 
 
 def _consecutive_racks(topology: Topology) -> Racks:
-    """Returns racks of consecutive routers."""
+    """Returns racks of about sqrt(2 N) consecutive routers each."""
     rack_of = np.arange(topology.routers) // max(1, round(sqrt(2 * topology.routers)))
     return Racks(rack_of, _columns(int(rack_of[-1]) + 1))
 

@@ -2,11 +2,11 @@
 
 A line of an edge list is a link `a b`, optionally followed by data in braces, which are ignored. A line of an
 adjacency list is a router and its neighbours, `a b c ...`, as networkx writes them. A link that occurs
-several times in an edge list or in GraphML is that many parallel links; in an adjacency list, what counts is
-how often one router names it. Routers are numbered in the order of their names; numeric names are sorted by
-value.
+several times in an edge list or in GraphML is that many parallel links. In an adjacency list, a link that one
+router lists k times is k parallel links. Routers are numbered in the order of their names; numeric names are
+sorted by value.
 
-A node of GraphML may have the attribute `hosts`, its number of hosts; every other router has one. The option
+A node of GraphML may have the attribute `hosts`, its number of hosts; the default is one. The option
 `hosts` multiplies these numbers.
 """
 
@@ -54,7 +54,7 @@ class GraphFile(SearchedTopology):
 
         Raises:
             ParameterError: the file cannot be read, or does not contain one connected undirected graph of 2
-                to 16384 routers without self-loops; the message names the place.
+                to 16384 routers without self-loops; the message names the file and, if possible, the line.
         """
         path = options["from"]
         names, links, hosts = _read(path)
@@ -106,7 +106,7 @@ def _by_value(label: str) -> tuple[int, int, str, str]:
 
 
 def _read(path: str) -> tuple[set[str], _Links, dict[str, int]]:
-    """Returns what a graph file contains: (names of routers, links, name -> its number of hosts)."""
+    """Reads a graph file; returns (router names, links, router name -> number of its hosts)."""
     if not path:
         raise ParameterError("graph file must be named, got an empty name")
     kind = next((kind for ending, kind in _FORMATS.items() if path.lower().endswith(ending)), "edgelist")

@@ -6,6 +6,7 @@ from topology.addressing import MAX_HOSTS
 from topology.base import MAX_ROUTERS
 from topology.families.family import Family, Member
 from topology.parameters import Parameter
+from topology.plugins import returned
 
 RADIX = Parameter(
     name="radix",
@@ -27,9 +28,12 @@ def members_of(family: Family) -> list[Member]:
         family: an entry of the registry.
 
     Returns:
-        Members of at most 16384 routers with at most 254 hosts each; empty for families without a series.
+        Members of at most 16384 routers with at most 254 hosts each; empty for families that yield no
+        members.
     """
-    every = family.members() if family.members else ()
+    if family.members is None:
+        return []
+    every = [returned(family.members, one, Member, "Members") for one in family.members()]
     return [one for one in every if one.routers <= MAX_ROUTERS and one.hosts <= MAX_HOSTS]
 
 
@@ -44,7 +48,8 @@ def nearest_member(family: Family, radix: int | None, endpoints: int | None) -> 
     Returns:
         With both, the member with the smallest sum of relative differences. With a radix alone, the member
         with the most endpoints among those of the nearest radix. With endpoints alone, the member with the
-        smallest radix among those within a tenth, else the nearest. None for a family without members.
+        smallest radix among those whose number of endpoints differs by at most a tenth, else the nearest.
+        None for a family without members.
     """
 
     def difference(member: Member) -> float:

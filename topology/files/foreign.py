@@ -36,7 +36,7 @@ class Foreign:
     options: frozenset[str] = frozenset()
 
     def without(self, names: Collection[str]) -> Foreign:
-        """Returns a copy without the given options, whose values do not come from the file after all."""
+        """Returns a copy without the given options, because their values come from elsewhere."""
         return replace(self, options=self.options - {*names})
 
     def of(self, names: Collection[str]) -> Foreign:

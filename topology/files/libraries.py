@@ -115,7 +115,7 @@ def temporary_folder() -> Path:
 
 
 def homes() -> tuple[Path, ...]:
-    """Returns this user's home folder by the environment and, for root, also by the user database."""
+    """Returns this user's home folder as HOME names it; for root, also as the user database does."""
     found = []
     with contextlib.suppress(RuntimeError):  # the user has no home
         found.append(Path.home())

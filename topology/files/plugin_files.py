@@ -54,9 +54,11 @@ def load_plugin(path: Path, approves: Callable[[Foreign, str], bool]) -> None:
 
 
 def _text(content: bytes, shown: str) -> str:
-    """Returns the source text of a plug-in; raises ParameterError if it is not, or not declared as, UTF-8.
+    """Returns the source text of a plug-in.
 
-    With another encoding, Python could run something else than the text that was shown for approval.
+    Raises ParameterError if the content is not UTF-8, or declares another encoding.
+
+    With another encoding, Python could run other code than the text that was shown for approval.
     """
     text = text_of(content, shown, what="plug-in")
     try:
@@ -70,7 +72,7 @@ def _text(content: bytes, shown: str) -> str:
 
 
 def take_over(files: Sources) -> None:
-    """Makes the plug-in files of another process, and no others, the ones loaded in this process.
+    """Loads the plug-in files that another process has loaded, and unloads all others.
 
     Args:
         files: (path, content) of each file. A file that this process has run with the same content is not

@@ -137,7 +137,7 @@ class Folder:
         return os.path.samestat(now, status)
 
     def folder(self, name: str) -> Folder:
-        """Returns a folder in it, and creates it if it does not exist.
+        """Opens a subfolder; creates it if it does not exist.
 
         Args:
             name: its name, or a path of several names.
@@ -149,9 +149,17 @@ class Folder:
         created = False
         with self._naming_path(first):
             with self.rights():
-                with contextlib.suppress(FileExistsError):
+                try:
                     os.mkdir(first, dir_fd=self.descriptor)
                     created = True
+                except FileExistsError:
+                    pass
+                except FileNotFoundError:
+                    if os.fstat(
+                        self.descriptor
+                    ).st_nlink:  # this folder exists, so /proc or one like it refuses
+                        raise PermissionError(errno.EPERM, os.strerror(errno.EPERM)) from None
+                    raise
                 descriptor = os.open(first, _FOLDER, dir_fd=self.descriptor)
             if created:
                 self._chown_to_caller(descriptor)
@@ -160,7 +168,7 @@ class Folder:
         return below.folder(rest) if rest else below
 
     def create(self, name: str) -> IO[bytes]:
-        """Creates a file in it and opens it for writing.
+        """Creates a file in the folder and opens it for writing.
 
         Args:
             name: its name.
@@ -176,7 +184,7 @@ class Folder:
         return os.fdopen(descriptor, "wb")
 
     def begin(self, name: str) -> IO[bytes]:
-        """Creates a file in it, replacing any existing one, and opens it for writing.
+        """Creates a file in the folder, replacing any existing one, and opens it for writing.
 
         Args:
             name: its name.

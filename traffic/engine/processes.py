@@ -13,7 +13,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from topology.errors import PolarLabError
+from topology.errors import PolarLabError, Status, UsageError
 from topology.files.plugin_files import handed_over
 from traffic.engine.child_process import end_text, start_python
 from traffic.engine.telemetry import LiveCounts
@@ -32,6 +32,10 @@ _MAX_POLL_INTERVAL_S = 0.5
 
 class TrafficError(PolarLabError):
     """A traffic process failed; the message has its last line on standard error."""
+
+
+class TrafficMisused(TrafficError, UsageError):
+    """A traffic process failed on a wrong request, such as a failing plug-in."""
 
 
 @dataclass(frozen=True)
@@ -110,6 +114,11 @@ class TrafficProcess:
             if failed := self.wait_or_kill():
                 raise TrafficError(failed) from None
 
+    @property
+    def misused(self) -> bool:
+        """Whether the process failed on a wrong request."""
+        return self._process.returncode == Status.USAGE
+
     def send_job(self) -> None:
         """Sends the job to the process."""
         self.send(self._job)
@@ -182,9 +191,12 @@ class TrafficProcess:
         status = self._process.poll()
         if status is not None and status < 0:
             return TrafficError(f"the {self._role} process {end_text(status)}")
+        with contextlib.suppress(subprocess.TimeoutExpired):  # it is ending, if it is not ready
+            self._process.wait(_POLL_INTERVAL_S * 20)
         self._process.kill()
         lines = [line for line in self._process.stderr.read().splitlines() if line.strip()]
-        return TrafficError(f"the {self._role} process failed: {lines[-1] if lines else 'no output'}")
+        kind = TrafficMisused if self.misused else TrafficError
+        return kind(f"the {self._role} process failed: {lines[-1] if lines else 'no output'}")
 
 
 @contextlib.contextmanager
@@ -240,6 +252,7 @@ def run_until_done(
 
     Raises:
         TrafficError: a process failed before the start.
+        TrafficMisused: a process failed on a wrong request.
     """
     clock = Clock(time.monotonic_ns() + _LEAD_NS, time.time_ns() + _LEAD_NS)
     for process in processes:
@@ -263,6 +276,8 @@ def run_until_done(
             process.request_end()
             lost.append(process.wait_or_kill())
     failed = failed or next(filter(None, lost), "")
+    if any(process.misused for process in processes):
+        raise TrafficMisused(failed)
     return TrafficRun(clock, interrupted, failed, seconds)
 
 

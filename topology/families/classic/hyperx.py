@@ -44,7 +44,7 @@ class HyperX(CartesianProduct):
             and k - 1 links of each router change it.
 
         Source:
-            HyperX (SC09): with p hosts per router, the load of dimension i is p / k_i of a link.
+            HyperX (SC09): with p hosts per router, each link of dimension i has load p / k_i.
         """
         return tuple(
             LinkClass(f"dimension {place + 1}", size - 1, (size - 1) / size)

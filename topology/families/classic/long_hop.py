@@ -36,7 +36,9 @@ SMALLEST_DISTANCE, LARGEST_DISTANCE = 3, 8
 
 @cache
 def code_rows(dimension: int, distance: int) -> tuple[int, ...]:
-    """Returns a linear code: the check bits of each data bit, as few as a greedy choice allows.
+    """Returns a linear code as one row of check bits for each data bit.
+
+    The number of check bits is the smallest for which the greedy choice of rows succeeds.
 
     Args:
         dimension: n, the number of data bits.
@@ -56,7 +58,7 @@ def code_rows(dimension: int, distance: int) -> tuple[int, ...]:
 
 
 def _greedy_rows(dimension: int, distance: int, checks: int) -> tuple[int, ...]:
-    """Chooses rows for a given number of check bits: each is the largest that keeps the minimum distance.
+    """Chooses the rows of a code greedily: each is the largest number that keeps the minimum distance.
 
     A row must not be the XOR of at most d - 2 other rows and single bits: together they would form a code
     word of d - 1 ones.
@@ -191,7 +193,7 @@ class LongHop(Topology):
         return {distance: self.routers * int(count) for distance, count in enumerate(counts) if distance}
 
     def minimal_port_mask(self, router: int) -> npt.NDArray[np.bool_]:
-        """Returns the links of a router on which shortest paths to each destination start.
+        """Returns, for each destination, the links of a router on which shortest paths start.
 
         Args:
             router: the router that forwards packets.
@@ -213,7 +215,7 @@ class LongHop(Topology):
         return subcubes(self._dimension)
 
     def layout(self) -> Layout:
-        """Returns a circle of circles, one for each subcube.
+        """Returns a drawing of the subcubes, each a ring of routers; the rings are placed around one centre.
 
         Returns:
             A layout with one kind of routers.

@@ -34,7 +34,8 @@ class Factor:
 
     Attributes:
         distances: int64 array, k x k: the distance between each pair of its k vertices.
-        steps: int64 array, k x k: the lowest next vertex on a shortest path of each [source, destination].
+        steps: int64 array, k x k, indexed [source, destination]: the lowest-numbered next vertex on a
+            shortest path.
     """
 
     distances: npt.NDArray[np.int64]
@@ -97,7 +98,7 @@ class CartesianProduct(Topology):
 
     @cached_property
     def strides(self) -> tuple[int, ...]:
-        """For each dimension, by how much a router's index grows if its coordinate grows by one."""
+        """For each dimension, the increase of a router's index when its coordinate increases by one."""
         return tuple(math.prod(self.shape[place + 1 :]) for place in range(len(self.shape)))
 
     @cached_property
@@ -165,7 +166,7 @@ class CartesianProduct(Topology):
         return {distance: int(count) for distance, count in enumerate(counts) if distance and count}
 
     def minimal_port_mask(self, router: int) -> npt.NDArray[np.bool_]:
-        """Returns the links of a router on which shortest paths to each destination start.
+        """Returns, for each destination, the links of a router on which shortest paths start.
 
         Args:
             router: the router that forwards packets.
@@ -223,7 +224,7 @@ def nested_circles(shape: Sequence[int]) -> Positions:
 
 
 def _turned(positions: Positions, size: int) -> Positions:
-    """Rotates the drawing of a subgraph, copies of which lie on a circle, to keep parallel links apart.
+    """Rotates the drawing of a subgraph so that the links between its copies on a circle stay apart.
 
     A link joins the same router of two copies. The angle maximises the smallest distance between such links.
 

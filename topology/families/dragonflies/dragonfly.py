@@ -45,7 +45,7 @@ if TYPE_CHECKING:
 
 
 class Dragonfly(SearchedTopology):
-    """A dragonfly of b groups of a routers: diameter 3, or 2 D + 1 with groups of D dimensions.
+    """A dragonfly of b groups of size a: diameter 3, or 2 D + 1 with groups of D dimensions.
 
     Router order: router i of group g has index g a + i; within a group that is a Hamming graph, i counts the
     coordinates, the first one most significant. All shortest paths are minimal routes; some of them take two
@@ -165,7 +165,7 @@ class Dragonfly(SearchedTopology):
         """Returns the groups.
 
         Returns:
-            b clusters of a routers.
+            b clusters of size a.
         """
         return consecutive_clusters(self.trunking.groups, self.a, f"groups of {self.a} routers")
 
@@ -204,7 +204,7 @@ def complete_link_classes(a: int, h: int, b: int, t: int) -> tuple[LinkClass, ..
 def chosen_trunking(
     ports: int, most: int, groups: int | None, trunking: int | None, name: str = "trunking"
 ) -> Trunking:
-    """Returns the numbers of groups and links for the given parameters.
+    """Returns the numbers of groups and global ports that follow from the given parameters.
 
     Args:
         ports: P, the number of global ports of a group.

@@ -1,8 +1,8 @@
 """Dragonflies of three levels: fully connected supergroups, each of which is a dragonfly.
 
-A group has a fully connected routers. b2 groups with t2 links between every two of them form a supergroup: a
-h2 = t2 (b2 - 1). Supergroups are connected like groups, by h3 links of each router: a b2 h3 = t3 (b3 - 1) for
-b3 supergroups. Both levels are extended palmtrees.
+The a routers of a group are fully connected. b2 groups with t2 links between every two of them form a
+supergroup: a h2 = t2 (b2 - 1). Supergroups are connected like groups, by h3 links of each router: a b2 h3 =
+t3 (b3 - 1) for b3 supergroups. Both levels are extended palmtrees.
 
 Source: Camarero, Vallejo, Beivide (TACO 2014), section 8.
 """
@@ -27,7 +27,7 @@ from topology.shortest_paths import SearchedTopology, adjacency_from_links
 
 
 class Dragonfly3(SearchedTopology):
-    """A dragonfly of three levels: b3 supergroups of b2 groups of a routers, diameter at most 7.
+    """A dragonfly of three levels: b3 supergroups of b2 groups of size a, diameter at most 7.
 
     Router order: router i of group g of supergroup s has index (s b2 + g) a + i. All shortest paths are
     minimal routes.
@@ -84,7 +84,7 @@ class Dragonfly3(SearchedTopology):
         """Returns the supergroups.
 
         Returns:
-            b3 clusters of a b2 routers.
+            b3 clusters of size a b2.
         """
         size = self.supergroup.routers
         return consecutive_clusters(self.trunking.groups, size, f"supergroups of {size} routers")

@@ -11,8 +11,8 @@ arrangement determines which two ports each link joins. Port l, with r = l mod (
 
 Source: Camarero, Vallejo, Beivide, "Topological Characterization of Hamming and Dragonfly Networks and Its
 Implications on Routing" (TACO 2014): sections 4.1.1 (consecutive), 4.1.2 and 5.2.2 (palmtree), 4.1.3 and
-5.2.3 (circulant). There the routers of the palmtree have at most floor(a / 2) classes, which must be ceil(a /
-2) for odd a.
+5.2.3 (circulant). One correction: the paper says that the routers of a palmtree have at most floor(a / 2)
+classes, but for odd a there are ceil(a / 2).
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ class Trunking:
 
 
 def trunkings(ports: int, most: int) -> list[Trunking]:
-    """Returns the sets of groups that a number of global ports can connect completely.
+    """Returns all trunkings for which P global ports of each group connect every two groups.
 
     Args:
         ports: P, the number of global ports of each group, at least 1.
@@ -149,7 +149,7 @@ def check_arrangement(name: str, trunking: Trunking, ports_each: int, fitting: l
         name: the name of an arrangement, a key of `ARRANGEMENTS`.
         trunking: the numbers of groups and ports.
         ports_each: h, the number of global ports of each router.
-        fitting: the alternatives for the same number of ports, for the message.
+        fitting: all valid numbers of groups for this number of ports; the message names the nearest.
 
     Raises:
         ParameterError: the name is unknown; or it is `circulant`, and h is odd or the number of groups even.
@@ -220,7 +220,7 @@ def global_links(holders: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
 
 
 def _ports(trunking: Trunking) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
-    """Returns (group, number within the group) of every global port, as two arrays, group by group."""
+    """Returns two arrays with one entry for each global port: its group, and its number in the group."""
     group, port = np.divmod(np.arange(trunking.groups * trunking.ports), trunking.ports)
     return group, port
 

@@ -34,7 +34,7 @@ class FatTree(Topology):
     """The k-ary n-tree: n k^(n - 1) routers, and k^n hosts if each edge router has k.
 
     Router order: the router of level l with the digits w, digit n - 2 first, has index l k^(n - 1) + w.
-    Between edge routers, all upward links are minimal, but only one downward link.
+    On a minimal route between edge routers, a packet may take any upward link, but only one downward link.
 
     Attributes:
         arity: k, the number of links of a router to the next level, and to the previous level.
@@ -73,7 +73,7 @@ class FatTree(Topology):
 
     @cached_property
     def digits(self) -> npt.NDArray[np.int64]:
-        """int64 array, N x (n - 1): the digits of each router; links above level l change digit l."""
+        """int64 array, N x (n - 1): the digits of each router; digit l changes between levels l and l + 1."""
         word = np.arange(self.routers) % self.width
         return word[:, None] // self.arity ** np.arange(self.levels - 1) % self.arity
 
@@ -141,8 +141,8 @@ class FatTree(Topology):
     ) -> npt.NDArray[np.int64]:
         """Returns one neighbour of each source router, on the level above or below.
 
-        The digit that this link changes becomes the destination's digit (`own_digit`) or 0. A router without
-        a level above or below is returned as its own neighbour.
+        The digit that this link changes becomes the destination's digit if `own_digit` is true, else 0. For a
+        router without a level above (or below), the router itself is returned.
         """
         level = self.level_of[source]
         exists = level < self.levels - 1 if upward else level > 0
@@ -192,7 +192,7 @@ class FatTree(Topology):
         return {distance: int(count) for distance, count in enumerate(counts) if distance and count}
 
     def minimal_port_mask(self, router: int) -> npt.NDArray[np.bool_]:
-        """Returns the links of a router on which shortest paths to each destination start.
+        """Returns, for each destination, the links of a router on which shortest paths start.
 
         Args:
             router: the router that forwards packets.

@@ -30,7 +30,7 @@ from topology.shortest_paths import adjacency_from_links
 
 
 class Megafly(LevelledTopology):
-    """A Megafly of a rho / 2 + 1 groups of a routers: diameter 3 between leaves, at most 5 overall.
+    """A Megafly of a rho / 2 + 1 groups of size a: diameter 3 between leaves, at most 5 overall.
 
     Router order: router i of group g has index g a + i; the leaves of a group come first.
 
@@ -89,7 +89,7 @@ class Megafly(LevelledTopology):
         """Returns the groups.
 
         Returns:
-            a rho / 2 + 1 clusters of a routers.
+            a rho / 2 + 1 clusters of size a.
         """
         return consecutive_clusters(self.trunking.groups, self.a, f"groups of {self.a} routers")
 
@@ -112,7 +112,7 @@ class Megafly(LevelledTopology):
 
 
 def _members() -> Iterator[Member]:
-    """Yields the graphs with rho = a / 2, whose routers all have a ports; a / 2 hosts at each leaf."""
+    """Yields the graphs with rho = a / 2 and a / 2 hosts at each leaf; all routers then have `a` ports."""
     for half in range(1, isqrt(MAX_ROUTERS)):
         groups = half * half + 1
         yield Member({"rho": half, "a": 2 * half}, 2 * half, 2 * half * groups, half, half * groups)

@@ -23,9 +23,9 @@ LARGEST_DEPTH, LARGEST_FANOUT = 14, 8192
 
 
 class Tree(LevelledTopology):
-    """A balanced tree: (f^d - 1) / (f - 1) routers, one link less, diameter 2 (d - 1).
+    """A balanced tree: N = (f^d - 1) / (f - 1) routers, N - 1 links, diameter 2 (d - 1).
 
-    Router order: the root, then one subtree of the root after the other, each in this order.
+    Router order: preorder, that is the root, then one subtree of the root after the other, each in preorder.
 
     Attributes:
         depth: d, the number of levels of switches.

@@ -2,8 +2,8 @@
 
 The vertices are i+ and i-, 0 <= i < d', and f swaps the signs. Of the four possible edges between i+, i- and
 j+, j-, property R* needs one of {i+ j+, i- j-} and one of {i+ j-, i- j+}. A tournament on the d' indices
-assigns them: the winner i of a pair {i, j} joins one of i+, i- to both j+ and j-, with alternating signs from
-pair to pair. After that, every vertex lacks at most two edges to degree d', which are then added.
+assigns them: if i wins against j, either i+ or i- is joined to both j+ and j-. The sign alternates between
+the pairs that i wins. After that, every vertex lacks at most two edges to degree d', which are then added.
 
 The choices of the tournament and of the last edges are this project's: other choices give graphs of the same
 order, degree and property, but products with other path lengths.
@@ -21,7 +21,7 @@ SMALLEST_DEGREE = 2
 
 
 def bermond_delorme_farhi(degree: int) -> tuple[npt.NDArray[np.bool_], npt.NDArray[np.int64]]:
-    """Returns the supernode of a degree: i+ is vertex i, i- is vertex d' + i.
+    """Returns the supernode of a given degree; vertex i+ has number i, and vertex i- has number d' + i.
 
     Args:
         degree: d', 2 to 64.
@@ -50,8 +50,8 @@ def _beaten_by(i: int, degree: int) -> list[int]:
 def _fill_in(matrix: npt.NDArray[np.bool_], image: npt.NDArray[np.int64], degree: int) -> None:
     """Adds edges to `matrix`, in place, until every vertex has the given degree.
 
-    The next edge belongs to the vertex with the fewest spare partners. Edges from a vertex to its image f(x)
-    are not used: the supernodes of quadrics already have them through the quadric's self-loop.
+    Each step adds an edge at the vertex with the fewest possible partners to spare. Edges from a vertex to
+    its image f(x) are not used: the supernodes of quadrics already have them through the quadric's self-loop.
     """
     everyone = np.arange(len(matrix))
     free = ~matrix

@@ -3,12 +3,13 @@
 Routers are the points of the projective space over GF(q), q = 2^(2 e + 1). The lines of W(q) are those on
 which the form x0 y1 + x1 y0 + x2 y3 + x3 y2 vanishes. A line with Pluecker coordinates p_ij corresponds to
 the point (p02, p13, p03, p12). The automorphism sigma, x to x^(2^(e + 1)), applied twice is squaring;
-therefore the map from a point x to the line with (p02, p13, p03, p12) = sigma(x) is a polarity (Tits): x is
-on the line of y if and only if y is on the line of x, and then they are adjacent. The q^2 + 1 points on their
+therefore the map from a point x to the line with (p02, p13, p03, p12) = sigma(x) is a polarity (Tits). It
+assigns every point a line such that x is on the line of y if and only if y is on the line of x. The routers x
+and y are then adjacent: the neighbours of a router are the points of its line. The q^2 + 1 points on their
 own line are absolute: their loops are dropped. The lines of the absolute points contain every point once.
 
-Two routers such that neither is on the line of the other are joined by one walk of three steps, so the
-diameter is 3.
+Exactly one walk of three steps joins two different routers that are not adjacent, if a loop of an absolute
+point counts as a step. The diameter is therefore 3.
 
 Source: Delorme, "Grands graphes de degre et diametre donnes" (European Journal of Combinatorics 6, 1985);
 Tits, "Ovoides et groupes de Suzuki" (Arch. Math. 13, 1962); Slim Fly (SC14), figure 5b, compares with
@@ -54,7 +55,8 @@ class Delorme(SearchedTopology):
 
     Attributes:
         q: the order of the field.
-        absolute: int64 array, q^2 + 1: the routers on their own line, which have degree q, ascending.
+        absolute: int64 array, q^2 + 1, ascending: the routers that are points of their own line and have
+            degree q.
     """
 
     name = "delorme"
@@ -78,7 +80,7 @@ class Delorme(SearchedTopology):
         super().__init__(adjacency_from_links(len(points), np.argwhere(np.triu(lies_on, 1))))
 
     def clusters(self) -> Clusters:
-        """Returns the absolute points, each with its neighbours: the points of its line.
+        """Returns one cluster for each absolute point: the point and its neighbours, that is, its line.
 
         Returns:
             q^2 + 1 clusters of q + 1 routers that contain every router once, the absolute point first.
@@ -111,7 +113,7 @@ def _points(q: int) -> Elements:
 
 
 def _lies_on(field: FiniteField, points: Elements) -> npt.NDArray[np.bool_]:
-    """Returns whether point y is on the line of point x: bool array, N x N, indexed [x, y].
+    """Returns whether y is on the line that the polarity assigns to x: bool array, N x N, indexed [x, y].
 
     The line with Pluecker coordinates p contains the points y with p01 y2 + p02 y1 + p12 y0 = 0, and the same
     for every other choice of three indices (signs do not matter over GF(2^m)).

@@ -1,8 +1,8 @@
 """PolarFly expanded by copies of clusters, without changing existing links.
 
 Quadrics: a copy of the cluster W of all quadrics. Each copied quadric is linked to the neighbours of its
-original, to the original (which replaces its self-loop), and to earlier copies of it. The diameter stays 2; a
-copy adds q + 1 routers, and 2 links at each router of V1.
+original, to the original (which replaces its self-loop), and to earlier copies of it. The diameter stays 2. A
+copy adds q + 1 routers, and 2 links at each neighbour of a quadric.
 
 Other clusters: a copy of a fan around the starter quadric (`PolarFly.quadric_fans`), at most one of each. The
 copy of a router is joined
@@ -12,8 +12,8 @@ copy of a router is joined
 - if it is another neighbour of quadrics, to the centres, and their copies, of the two fans in which it has no
   neighbour.
 
-The diameter is 3, and the mean distance below 2. A copy adds q routers, and at most one link at each of the
-others.
+The diameter is 3, and the mean distance below 2. A copy adds q routers, and at most one link at each other
+router.
 
 Routes are found by search: a pair of routers may have several shortest paths, and some pairs lack the common
 neighbour on which PolarFly's own routes, reroute and detours rely.
@@ -45,7 +45,7 @@ _DOMAIN = f"{QUADRIC}:N or {NONQUADRIC}:N, with N >= 1 copied clusters"
 
 
 def read_expansion(text: str) -> tuple[str, int]:
-    """Returns the kind and the number of copied clusters that a text specifies.
+    """Parses the option `expand`: the kind and the number of the clusters to copy.
 
     Args:
         text: for example `quadric:2` or `nonquadric:3`.
@@ -140,7 +140,7 @@ class ExpandedPolarFly(SearchedTopology):
 
     @property
     def geometry(self) -> str:
-        """A name of its own, so that the closed-form routes of ER_q are not used for this graph."""
+        """A name without registered closed-form routes, because those of ER_q do not apply to this graph."""
         return f"polarfly grown by {self.params['expand']}"
 
     def clusters(self) -> Clusters:

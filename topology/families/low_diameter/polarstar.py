@@ -4,9 +4,9 @@ Router (u, x) is vertex x of supernode u. If supernodes u < v are adjacent in ER
 (v, f(x)). The self-loop of a quadric u becomes links from (u, x) to (u, f(x)); links that coincide are
 merged.
 
-Minimal routes follow from the structure graph ER_q and a few cases of f (section 9.2). Below, g is f from the
-lower to the higher supernode and its inverse from the higher to the lower, and S_u is the set of links inside
-u, including those of a quadric's self-loop:
+Minimal routes follow from the structure graph ER_q and a few cases of f (section 9.2). The list below has the
+next hop from (u, x) to (v, y). There, g is f from the lower to the higher supernode and its inverse from the
+higher to the lower, and S_u is the set of links inside u, including those of a quadric's self-loop:
 
 - u and v at distance two in ER_q: to g(x) in the supernode between them, for every y; at most two hops
   remain.
@@ -64,7 +64,7 @@ class PolarStar(TabledTopology):
         degree: int | None = None,
         radix: int | None = None,
     ) -> None:
-        """Builds a PolarStar from its q, supernode and degree, or the largest one of a radix.
+        """Builds a PolarStar from q, supernode and degree, or the largest PolarStar of a network radix.
 
         Args:
             q: order of the structure graph's field, a prime power from 2 to 128.
@@ -140,7 +140,8 @@ class PolarStar(TabledTopology):
     def next_hop_rules(self) -> int:
         """The largest number of next-hop rules of any router.
 
-        One for each supernode at distance two, and one for each other router of its own and of adjacent ones.
+        It counts one rule for each supernode at distance two, and one for each other router of the router's
+        own supernode and of adjacent supernodes.
         """
         adjacent = int(self.structure.degrees.max())
         return self.structure.routers - 1 - adjacent + (adjacent + 1) * self.order - 1
@@ -233,7 +234,8 @@ class PolarStar(TabledTopology):
     def _to_adjacent_supernodes(self, hops: npt.NDArray[np.int16]) -> None:
         """Corrects, in place, the next hops between adjacent supernodes.
 
-        There it may be shorter to take a link inside the own supernode before the link to the other one.
+        The shortest path may take a link inside the source's supernode before the link to the other
+        supernode.
         """
         m, structure = self.order, self.structure
         u = np.repeat(np.arange(structure.routers), structure.degrees)
@@ -306,7 +308,7 @@ class PolarStar(TabledTopology):
 
 
 def _inside_table(matrix: npt.NDArray[np.bool_]) -> npt.NDArray[np.int64]:
-    """Returns the next vertex on shortest paths of at most two links inside a supernode.
+    """For each pair of vertices, returns the next one on a path of one or two links inside a supernode.
 
     Returns:
         int64 array, m x m, indexed [source, destination]; -1 where the path would be longer.

@@ -1,4 +1,4 @@
-"""Designs of PolarStars: the orders, supernodes and degrees of a network radix, by size."""
+"""Designs of PolarStars: all parameters that give a network radix, the largest graph first."""
 
 from __future__ import annotations
 

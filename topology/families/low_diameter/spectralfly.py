@@ -1,13 +1,14 @@
 """SpectralFly: the Ramanujan graphs X(p, q) of Lubotzky, Phillips and Sarnak.
 
 Vertices are the elements of PGL(2, q), the invertible 2 x 2 matrices over the integers modulo q up to scalar
-factors; or, if p is a square modulo q, of PSL(2, q), whose determinants are squares. Among the solutions of
-a^2 + b^2 + c^2 + d^2 = p, p + 1 represent each solution and its conjugates once; they give the matrices
+factors; or, if p is a square modulo q, of PSL(2, q), whose determinants are squares. Of the solutions of
+a^2 + b^2 + c^2 + d^2 = p, p + 1 are chosen that represent each solution and its conjugates once. Each chosen
+solution gives a matrix
 
     a + b x + d y    -b y + c + d x
     -b y - c + d x    a - b x - d y        with x^2 + y^2 + 1 = 0 modulo q,
 
-and every vertex is linked to its products with them.
+and every vertex is linked to its products with these p + 1 matrices.
 
 Source: Lubotzky, Phillips and Sarnak, "Ramanujan graphs" (Combinatorica 8, 1988); Davidoff, Sarnak and
 Valette, "Elementary Number Theory, Group Theory, and Ramanujan Graphs", section 4.2, for p or q = 3 modulo 4;
@@ -170,7 +171,7 @@ def _nearest(value: int, valid: list[int]) -> str:
 
 
 def _check_odd_prime(value: int) -> None:
-    """Raises ParameterError if the value given for p is not the p of any SpectralFly that can be built."""
+    """Raises ParameterError unless some SpectralFly with this value of p can be built."""
     _check(value, _members().get(value, [0])[0])
 
 
@@ -192,7 +193,7 @@ def _inverses(q: int) -> Elements:
 
 
 def _normalised(matrices: Elements, q: int) -> Elements:
-    """Returns matrices divided by their first non-zero entry."""
+    """Returns each matrix divided by its first non-zero entry, modulo the prime q."""
     first = np.where(matrices[:, 0] != 0, matrices[:, 0], matrices[:, 1])
     return matrices * _inverses(q)[first][:, None] % q
 
@@ -222,7 +223,7 @@ def _generators(p: int, q: int) -> list[tuple[int, ...]]:
 
 
 def _solutions(p: int) -> list[tuple[int, int, int, int]]:
-    """Returns solutions of a^2 + b^2 + c^2 + d^2 = p, one for each solution and its negative.
+    """Returns p + 1 solutions of a^2 + b^2 + c^2 + d^2 = p, with only one of each solution and its negative.
 
     For p = 1 modulo 4, a is odd and positive. For p = 3 modulo 4, a is even and positive, or 0 with b
     positive; the others are odd.

@@ -25,7 +25,7 @@ def links_across(structure: Topology, image: npt.NDArray[np.int64]) -> Links:
         image: int64 array, m: the permutation f of the supernode's vertices.
 
     Returns:
-        int64 array, (links of the structure graph x m) x 2.
+        int64 array, (links of the structure graph x m) x 2: the indices of the routers at both ends.
     """
     m = len(image)
     ends = np.array([(link.a, link.b) for link in structure.link_list], np.int64)

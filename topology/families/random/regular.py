@@ -115,7 +115,9 @@ def _paired(routers: int, degree: int, generator: SplitMix64, excluded: Links) -
 def _placed(
     links: list[tuple[int, ...]], free: list[int], barred: set[tuple[int, ...]], generator: SplitMix64
 ) -> bool:
-    """Connects free ports two at a time: a random link is replaced by one link from each port to its ends.
+    """Connects free ports, two at a time.
+
+    Each step removes a random link, and joins one of its ends to the first port and the other to the second.
 
     Args:
         links: the links of the graph; modified in place.
@@ -144,7 +146,7 @@ def _placed(
 
 
 def check_even(routers: int, ports: int, name: str, domain: range) -> None:
-    """Checks that the ports of all routers can be paired.
+    """Checks that the total number of ports is even, so that all ports can be paired.
 
     Args:
         routers: N, the number of routers.

@@ -10,7 +10,9 @@ Ranks are numbered from 0 to n - 1, and elements of a vector from 0.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import Any, NamedTuple
+
+from topology.plugins import wrong_result
 
 
 class Span(NamedTuple):
@@ -285,6 +287,24 @@ def most_messages(algorithm: Algorithm, ranks: int) -> int:
     return exact.get(algorithm, 2 * ranks.bit_length() + 1)
 
 
+def programs_of(function: Callable[..., object], ranks: int, *arguments: object) -> list[Program]:
+    """Returns the programs that an algorithm or a motif makes.
+
+    Args:
+        function: the algorithm or the motif's function.
+        ranks: the number of ranks, at least 2.
+        *arguments: the arguments of the function.
+
+    Raises:
+        ParameterError: it returns something else than a program for every rank.
+    """
+    programs: Any = function(*arguments)
+    listed = isinstance(programs, list | tuple) and all(isinstance(one, list | tuple) for one in programs)
+    if not listed or len(programs) != ranks or not {type(step) for one in programs for step in one} <= {Step}:
+        raise wrong_result(function, programs, f"a list of {ranks} programs, each a tuple of Steps")
+    return list(programs)
+
+
 def sliced_programs(algorithm: Algorithm, ranks: int, elements: int, slices: int) -> list[list[Program]]:
     """Returns the programs of an algorithm on consecutive slices of the vectors, which run concurrently.
 
@@ -301,7 +321,7 @@ def sliced_programs(algorithm: Algorithm, ranks: int, elements: int, slices: int
     """
     programs = []
     for part in split_evenly(elements, slices):
-        of_slice = algorithm(ranks, part.length)
+        of_slice = programs_of(algorithm, ranks, ranks, part.length)
         programs.append([tuple(_shifted(step, part.begin) for step in program) for program in of_slice])
     return programs
 
