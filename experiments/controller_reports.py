@@ -253,13 +253,13 @@ class ControllerReports:
             for line in lines:
                 try:
                     self._reports.put(parse_report(line))
-                except ValueError as error:  # for example the output of a library
+                except ValueError as error:  # for example, a line that a library wrote
                     self._reports.put(Warned(str(error)))
                 self._keep_oldest()
         self._reports.put(None)
 
     def _keep_oldest(self) -> None:
-        """Processes the oldest reports if too many wait because nothing has processed them for long."""
+        """Processes the oldest waiting reports if too many wait because no caller has processed them."""
         if self._reports.qsize() <= _MAX_WAITING or not self._processing.acquire(blocking=False):
             return
         try:

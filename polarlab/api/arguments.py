@@ -18,7 +18,7 @@ from topology.errors import ParameterError, UsageError
 from topology.plugins import naming_plugins
 
 _OPTION = re.compile(r"(?<![\w-])--([a-z](?:[a-z-]*[a-z])?)(?![\w-])")
-_EXAMPLE = "as in: "  # in errors, the words before an example of a command line
+_EXAMPLE = "as in: "  # words in errors that introduce an example of a command line
 
 
 def checked_topology(value: Any) -> Topology:
@@ -28,7 +28,7 @@ def checked_topology(value: Any) -> Topology:
         value: the argument.
 
     Raises:
-        ParameterError: it is something else; the message names the function that converts it.
+        ParameterError: the argument is something else; the message names the function that converts it.
     """
     if isinstance(value, Topology):
         return value
@@ -48,7 +48,7 @@ def checked_plan(value: Any) -> RoutePlan:
         value: the argument.
 
     Raises:
-        ParameterError: it is something else; the message names the function that makes a plan.
+        ParameterError: the argument is something else; the message names the function that makes a plan.
     """
     if isinstance(value, RoutePlan):
         return value

@@ -87,7 +87,7 @@ def _request(
 
 
 def rerun_of(results: Folder | Results) -> Experiment:
-    """Returns the experiment of results, to measure it again; a sweep gets a new folder, so as not to resume.
+    """Returns the experiment of results, to measure it again; a sweep gets a new folder and does not resume.
 
     Args:
         results: results of a run, a simulation, a sweep or failovers, or their folder.
@@ -166,5 +166,5 @@ def traffic_request(fabric: Experiment, options: Mapping[str, Any], routing: str
     given = {name: value for name, value in fabric.values.items() if name in own}
     if routing is not None:
         given["routing"] = routing
-    settled = {"link-rate": fabric.complete_values["link-rate"]}  # instead of the traffic's default rate
+    settled = {"link-rate": fabric.complete_values["link-rate"]}  # instead of the default of `run`
     return Experiment(RUN, {**given, **options}, graph=fabric.graph, settled=settled)

@@ -19,14 +19,14 @@ from traffic.engine.child_process import end_text, start_python
 from traffic.engine.telemetry import LiveCounts
 from traffic.metrics.measurements import Clock
 
-_LEAD_NS = 50_000_000  # from the readiness of all processes to the first packet
-_READY_S = 60.0  # limit from a process's start to its readiness; opening sockets of many hosts takes a while
+_LEAD_NS = 50_000_000  # time between the readiness of all processes and the first packet
+_READY_S = 60.0  # time limit for a process to become ready; opening sockets of many hosts takes a while
 _GRACE_S = 10.0
 _POLL_INTERVAL_S = 0.05
 # A process counts as suspended if it reports nothing for _SILENT_S plus this share of the run's time so far,
 # at most _MAX_SILENT_S.
 _SILENT_S, _SILENT_SHARE, _MAX_SILENT_S = 5.0, 0.1, 30.0
-# A longer time between two polls counts as this, because the machine or this process was suspended.
+# Longer times between two polls are replaced by this value: the machine or this process was suspended.
 _MAX_POLL_INTERVAL_S = 0.5
 
 
@@ -174,7 +174,7 @@ class TrafficProcess:
             self._listener.join()
         for pipe in (self._process.stdin, self._process.stdout, self._process.stderr):
             if pipe:
-                with contextlib.suppress(BrokenPipeError):  # it ended before it had read everything
+                with contextlib.suppress(BrokenPipeError):  # the process ended without reading all its input
                     pipe.close()
 
     def _listen(self) -> None:
@@ -271,7 +271,7 @@ def run_until_done(
     for process in processes:
         try:
             lost.append(process.wait_or_kill())
-        except (KeyboardInterrupt, SystemExit):  # while waiting: it may not have been asked to end yet
+        except (KeyboardInterrupt, SystemExit):  # Ctrl-C during the wait
             interrupted = True
             process.request_end()
             lost.append(process.wait_or_kill())

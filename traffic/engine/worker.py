@@ -35,7 +35,7 @@ from traffic.metrics.window import Window
 _READ_BYTES = 65_536
 
 Stopped = Callable[[], bool]
-# Works from the clock's time until the end or until it is stopped, and writes the measurements to a path.
+# Function of a role: works from the clock's time until its end or a stop, and writes measurements to a path.
 Work = Callable[[Clock, Stopped, Path], None]
 
 

@@ -101,7 +101,7 @@ class Pattern:
 
     @cached_property
     def _cumulative(self) -> npt.NDArray[np.float64]:
-        """Source number + cumulative share of its destinations, for each entry of the matrix, ascending."""
+        """For each entry of the matrix, ascending: its source's index + the cumulative share up to it."""
         assert self.matrix is not None
         sources = np.array([source for source, _, _ in self.matrix])
         shares = np.cumsum([share for _, _, share in self.matrix])
@@ -395,7 +395,8 @@ def make_pattern(name: str, topology: Topology, hosts_per_router: int, seed: int
 def _bit_partners(name: str, bit_map: BitPattern, hosts: int) -> tuple[int, ...]:
     """Returns the destination of every host under a bit pattern, by host index.
 
-    It is IDLE for hosts that the pattern maps to themselves, and beyond the largest power of two of hosts.
+    The destination is IDLE for hosts that the pattern maps to themselves, and for hosts whose index is beyond
+    the largest power of two.
     """
     bits = hosts.bit_length() - 1
     number = np.arange(1 << bits)

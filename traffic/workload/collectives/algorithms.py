@@ -108,7 +108,7 @@ def recursive_doubling(ranks: int, elements: int) -> list[Program]:
     """Returns the programs of an allreduce in which pairs at distances 1, 2, 4 ... exchange whole vectors.
 
     Args:
-        ranks: n, at least 2; beyond a power of two, some pairs of ranks act as one.
+        ranks: n, at least 2; if it is not a power of two, some pairs of ranks act as one rank.
         elements: the length of a rank's vector, at least 0.
 
     Returns:
@@ -155,7 +155,7 @@ def rabenseifner(ranks: int, elements: int) -> list[Program]:
 
 
 def _halving_and_doubling(rank: int, parts: list[Span]) -> list[Step]:
-    """Returns a rank's steps of Rabenseifner's algorithm; `parts` has a span per rank, a power of two."""
+    """Returns a rank's steps of Rabenseifner's algorithm; `parts` has one span per rank."""
     low, high = 0, len(parts)
     halving, doubling = [], []
     while high - low > 1:
@@ -249,7 +249,7 @@ def _union(parts: list[Span], first: int, end: int) -> Span:
 def _for_any_number_of_ranks(
     ranks: int, elements: int, exchanges: Callable[[int], list[list[Step]]]
 ) -> list[Program]:
-    """Extends an algorithm for powers of two of ranks to any number of ranks.
+    """Extends an algorithm that needs a power of two of ranks to any number of ranks.
 
     With 2^m + k ranks, the first 2 k form pairs: the even rank of a pair sends its vector to the odd rank,
     which takes part on behalf of both and sends the result back (Thakur et al., section 4.5).
