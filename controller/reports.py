@@ -14,6 +14,7 @@ from typing import Any, ClassVar, NoReturn
 
 from controller.fabric_state import FabricState
 from topology.errors import Status
+from topology.plugins import plugin_failure
 
 
 @dataclass(frozen=True)
@@ -306,11 +307,16 @@ class Warnings:
 
 
 def die(reason: str) -> NoReturn:
-    """Reports an internal error and ends the process at once, rather than run without one of its threads."""
+    """Reports an error and ends the process at once, rather than run without one of its threads.
+
+    Args:
+        reason: the error in words, unless the code of a plug-in raised it.
+    """
+    failure = plugin_failure(sys.exc_info()[1])
     traceback.print_exc(file=sys.stderr)
     sys.stderr.flush()
-    report(Fatal(reason))
-    os._exit(Status.INTERNAL)
+    report(Fatal(str(failure or reason)))
+    os._exit(Status.USAGE if failure else Status.INTERNAL)
 
 
 # Least time between two reports, as links can change at any rate. The first change of a settled state is

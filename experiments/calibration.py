@@ -2,9 +2,11 @@
 
 The search makes short runs of the same traffic. The first uses a link rate from a rule of thumb; each further
 one uses the rate that the strain of the earlier runs suggests. Strain says how close a run is to being
-invalid: several delays that a busy machine adds are measured, and strain is the largest ratio of one of them
-to its limit. Results are fractions of a link's capacity, so any rate will do as long as the machine keeps up;
-higher rates have more packets to count.
+invalid. A busy machine adds several kinds of delays, each of which is measured and has a limit. Strain is the
+largest ratio of a delay to its limit.
+
+Results are fractions of a link's capacity, so any rate will do as long as the machine keeps up; higher rates
+have more packets to count.
 """
 
 from __future__ import annotations
@@ -31,12 +33,12 @@ _TRIALS = 6
 # A trial's warm-up lets queues fill and routes adapt.
 _WARMUP_QUEUES, _MIN_WARMUP_S, _MAX_WARMUP_S = 3, 1.0, 8.0
 DURATION_S = 4.0
-_ACCEPT = 0.65  # limit of the strain; below 1, as a long run has worse seconds than a trial
-ENOUGH = 0.3  # no further trial if the strain is at least this, and accepted
+_ACCEPT = 0.65  # largest accepted strain; below 1, as a long run has worse seconds than a trial
+ENOUGH = 0.3  # the search ends at an accepted rate with at least this strain
 _MAX_STEP = 4.0
 _MIN_STRAIN = 0.01
 _MIN_POWER, _MAX_POWER = 1.0, 8.0  # exponent in strain ~ rate^power
-# CPU share that must stay idle if the time for which switches hold frames cannot be observed.
+# Share of the processors that must stay idle if the time that frames wait in switches cannot be observed.
 _MIN_IDLE = 0.35
 
 
@@ -126,7 +128,7 @@ class RateSearch:
 
 
 def _strain(fabric: LiveFabric, traffic: TrafficOptions) -> float:
-    """Makes a short run and returns its strain; inf if it could not be measured."""
+    """Runs the traffic for a few seconds and returns the strain; inf if the strain could not be measured."""
     links = fabric.options.links
     packet_s = links.packet_s(traffic.frame_bytes)
     warmup_s = _WARMUP_QUEUES * links.queue_packets * packet_s

@@ -1,4 +1,4 @@
-"""The controller as a child process: its start, its reports, its end."""
+"""Runs the controller as a child process: starts it, sends requests, waits for reports, and ends it."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ from topology.files.plugin_files import handed_over
 from traffic.engine.child_process import prefer, start_python
 
 _START_TIMEOUT_S = 120.0
-_NICENESS = -10  # a real fabric's controller has its own machine
+_NICENESS = -10  # high priority: a real fabric's controller has its own machine
 SERVICE = ("-m", "controller.service")
 # One thread starts all controllers: the kernel kills a controller when the thread that started it ends.
 _PARENT = ThreadPoolExecutor(1)
@@ -78,7 +78,7 @@ class ControllerProcess(ControllerReports):
         framework: str = AUTO,
         ports: Sequence[tuple[Sequence[int], Sequence[int]]] | None = None,
     ) -> None:
-        """Starts the controller, which ends with the context of this context manager.
+        """Starts the controller; it ends at the end of the `with` block.
 
         Args:
             topology: name of the topology's family.
@@ -158,7 +158,7 @@ class ControllerProcess(ControllerReports):
         self._reader.join()
         self._channel.close()
         self._requests.close()
-        with contextlib.suppress(PolarLabError):  # its end is intended
+        with contextlib.suppress(PolarLabError):  # the controller's end is intended here
             self.catch_up()
 
     def restore_minimal_paths(self) -> None:
@@ -173,7 +173,8 @@ class ControllerProcess(ControllerReports):
         """Changes parameters of an adaptive routing; returns once the controller uses them. No rule changes.
 
         Args:
-            name: name of the routing with its parameters; those on which the plan depends must not change.
+            name: name of the routing with its parameters; parameters on which the plan depends must not
+                change.
 
         Raises:
             ControllerError: the controller ended or stopped reporting.
@@ -181,8 +182,8 @@ class ControllerProcess(ControllerReports):
         self._ask_adaptation(AdaptationRequest(name), RoutingSet)
 
     def _ask_adaptation(self, request: AdaptationRequest, answer: type[Report]) -> None:
-        """Sends a request about adaptive routing, and returns once the controller has reported `answer`."""
-        with self._processing:  # otherwise another thread could process the answer before it is awaited
+        """Sends a request about adaptive routing, and waits for the controller's report of type `answer`."""
+        with self._processing:  # otherwise another thread could process the answer before this one waits
             with contextlib.suppress(OSError):  # the controller has ended: waiting raises the error
                 request_adaptation(self._channel, request)
             self.wait_for(answer, timeout_s=SILENCE_TIMEOUT_S)
@@ -195,18 +196,18 @@ class ControllerProcess(ControllerReports):
         self.catch_up()
         self.drained = tuple(components)
         self._latest.pop(NotDrained, None)
-        with contextlib.suppress(OSError):  # it has ended
+        with contextlib.suppress(OSError):  # the controller has ended
             requests.request_drain(self._requests, components)
 
     @property
     def drain_refusal(self) -> str | None:
-        """The reason why the requested drain is refused; None if it is not refused."""
+        """The reason why the controller refused the requested drain; None if it did not refuse it."""
         refusal = self._latest.get(NotDrained)
         return refusal.text if isinstance(refusal, NotDrained) else None
 
     @property
     def running(self) -> bool:
-        """Whether the process runs; a killed one does not, even if it has not ended yet."""
+        """Whether the process runs; a process that was killed counts as ended at once."""
         return self._process.poll() is None and not is_ending(self._process.pid)
 
     @property
@@ -229,7 +230,7 @@ class ControllerProcess(ControllerReports):
         self.wait_for(Listening, timeout_s=_START_TIMEOUT_S)
 
     def check_plan(self, digest: str) -> None:
-        """Checks that the controller's plan equals this process's plan, by which results are judged.
+        """Checks that the controller has the same plan as this process, which judges results by its own plan.
 
         Args:
             digest: digest of this process's plan, from `routing.plan.digest`.
@@ -287,10 +288,10 @@ class ControllerProcess(ControllerReports):
         return self.planned_failure == "none"
 
     def wait_for_plan(self, failed: Callable[[str], bool], timeout_s: float) -> Replanned | None:
-        """Waits for a plan for a failure whose name satisfies `failed`, and returns its report.
+        """Waits for a plan that the controller makes for a failure; `failed` selects the failure by its name.
 
         Returns:
-            The first such report, which may have arrived earlier; None after the timeout.
+            The first report of such a plan, which may have arrived earlier; None after the timeout.
         """
         deadline = time.monotonic() + timeout_s
         seen = 0

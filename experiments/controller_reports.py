@@ -28,7 +28,7 @@ from controller.reports import (
     Warned,
     parse_report,
 )
-from topology.errors import MachineError, NegativeResult, PolarLabError, Status
+from topology.errors import MachineError, NegativeResult, PolarLabError, Status, UsageError
 
 SILENCE_TIMEOUT_S = 30.0
 
@@ -84,7 +84,9 @@ class ControllerError(PolarLabError):
 
 
 # Exit status of the controller -> error of its parent. Wrong usage is an internal error: it has no entry.
-_ERRORS: dict[int, type[PolarLabError]] = {Status.NEGATIVE: NegativeResult, Status.MACHINE: MachineError}
+_ERRORS: dict[int, type[PolarLabError]] = {
+    **{Status.NEGATIVE: NegativeResult, Status.USAGE: UsageError, Status.MACHINE: MachineError}
+}
 
 
 class ControllerReports:
@@ -251,13 +253,13 @@ class ControllerReports:
             for line in lines:
                 try:
                     self._reports.put(parse_report(line))
-                except ValueError as error:  # for example the output of a library
+                except ValueError as error:  # for example, a line that a library wrote
                     self._reports.put(Warned(str(error)))
                 self._keep_oldest()
         self._reports.put(None)
 
     def _keep_oldest(self) -> None:
-        """Processes the oldest reports if too many wait because nothing has processed them for long."""
+        """Processes the oldest waiting reports if too many wait because no caller has processed them."""
         if self._reports.qsize() <= _MAX_WAITING or not self._processing.acquire(blocking=False):
             return
         try:

@@ -1,4 +1,4 @@
-"""Injects scheduled faults while traffic runs, in a thread of its own, and repairs all of them at the end."""
+"""Injects scheduled faults in a separate thread while traffic runs, and repairs them all at the end."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ class StartedFault:
 def write_schedule(
     directory: RunDirectory, traffic: RunTraffic, on_event: OnEvent, name: str = FAULTS
 ) -> None:
-    """Writes the fault schedule of a run into its folder, so that it can be repeated.
+    """Writes the fault schedule of a run into its folder, so that the run can be repeated.
 
     Writes nothing if there are no faults.
 
@@ -162,7 +162,7 @@ class FaultSchedule:
             )
 
     def mended(self) -> list[str]:
-        """Like `mend`, but returns error messages instead of raising errors; empty if it succeeded."""
+        """Repairs all faults like `mend`, but returns error messages instead of raising errors."""
         try:
             self.mend()
         except PolarLabError as error:
@@ -184,10 +184,10 @@ class FaultSchedule:
     def unasked(self) -> tuple[str, ...]:
         """Returns the links and switches that the controller avoids although nothing failed or drained them.
 
-        They are named by location, like `s1-s7` or `s4`; see `Asked.beyond`.
+        Their names have no kind, like `s1-s7` or `s4` (see `Asked.beyond`).
         """
         controller = self._fabric.controller
-        with contextlib.suppress(PolarLabError):  # its end is noticed elsewhere
+        with contextlib.suppress(PolarLabError):  # other code reports the end of the controller
             controller.catch_up()
         failed = [fault.component for fault in self._schedule if not fault.maintenance]
         drained = [fault.component for fault in self._schedule if fault.maintenance]

@@ -31,7 +31,7 @@ from topology.faults import Component
 from topology.networkx_graphs import NetworkxTopology
 from traffic.engine import sockets
 
-_HOST_PORT = 0  # as in h1_1-eth0
+_HOST_PORT = 0  # number of a host's only port, whose interface is like h1_1-eth0
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -63,7 +63,7 @@ class LiveFabric(PlannedFabric):
         self.network.flush_flow_caches()
 
     def restart_controller(self, on_event: OnEvent) -> None:
-        """Restarts a stopped controller; it takes charge of the switches by itself.
+        """Restarts a stopped controller, to which the switches then connect by themselves.
 
         Args:
             on_event: called with each event.
@@ -118,7 +118,7 @@ def live_fabric(
 
 @contextlib.contextmanager
 def prepared_network(options: FabricOptions, on_event: OnEvent) -> Iterator[FabricNetwork]:
-    """Yields a network that `controlled` builds and starts, and takes it down at the end.
+    """Yields a prepared network, which `controlled` builds and starts; takes it down at the end.
 
     Args:
         options: specification of the fabric.
@@ -138,7 +138,7 @@ def prepared_network(options: FabricOptions, on_event: OnEvent) -> Iterator[Fabr
 def controlled(
     options: FabricOptions, network: FabricNetwork, on_event: OnEvent, watching: Watching = unwatched
 ) -> Iterator[LiveFabric]:
-    """Yields a network with a controller and its plan installed; stops the controller at the end.
+    """Starts a network's controller, yields the fabric once its plan is installed, and stops the controller.
 
     The same network can be used for several routings in turn: rules of the previous routing are removed.
 
@@ -227,7 +227,7 @@ def _controller(options: FabricOptions, network: FabricNetwork) -> ControllerPro
 def _queues(options: FabricOptions, network: FabricNetwork, on_event: OnEvent) -> Iterator[Queues]:
     """Yields the sockets from which the controller reads the switches' queues.
 
-    There are none if it must request port statistics from the switches instead.
+    There are no sockets if the controller must request port statistics from the switches instead.
     """
     spec = options.links
     with contextlib.ExitStack() as opened:
@@ -300,7 +300,7 @@ def read_host_queues(network: FabricNetwork) -> dict[str, QueueState]:
     states: dict[str, QueueState] = {}
     with sockets.namespaces():
         for name, pid in network.namespace_pids().items():
-            with contextlib.suppress(OSError, MachineError):  # its namespace is gone
+            with contextlib.suppress(OSError, MachineError):  # the host's namespace is gone
                 sockets.enter(pid)
                 states[name] = _read_queue(socket.if_nametoindex(f"{name}-eth{_HOST_PORT}"))
     return states

@@ -1,4 +1,4 @@
-"""Table of links that is written during a run, so that its rows are kept if the run is killed."""
+"""Writes the table of links during a run, so that its rows are kept if the run is killed."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _EVERY_S = 1.0
 
 
 class LiveLinkSeries:
-    """Rows of `links.csv`, a second apart; the complete table replaces them at the end of the run."""
+    """Writes rows of `links.csv` once per second; the complete table replaces them at the end of the run."""
 
     def __init__(self, folder: Path, links: Iterable[DirectedLink]) -> None:
         """Starts the table.
@@ -39,7 +39,7 @@ class LiveLinkSeries:
         self._write([tuple(LINK_COLUMNS)])
 
     def note(self, switch: int, now_s: float, queues: Mapping[int, QueueState]) -> None:
-        """Writes a row for each link of a switch, unless its last rows are less than a second old.
+        """Writes a row for each link of a switch, unless the switch's last rows are less than a second old.
 
         Args:
             switch: the switch's datapath id.

@@ -20,8 +20,8 @@ from topology.faults import Component, ComponentKind, parse_drained
 ALL = "all"
 PLAN_TIMEOUT_S = 30.0
 POLL_INTERVAL_S = 0.005
-# From the controller's last rule until Open vSwitch has updated its cached flows and has sent the packets
-# that it was processing.
+# Time after the controller's last rule in which Open vSwitch updates its cached flows and sends the packets
+# that it is processing.
 SETTLE_S = 0.1
 
 Place = tuple[int, int]  # datapath id, port
@@ -29,7 +29,7 @@ Place = tuple[int, int]  # datapath id, port
 
 @dataclass(frozen=True)
 class DrainOutcome:
-    """Outcome of a drain, or of the end of a drain; printing it describes it.
+    """Outcome of a drain, or of the end of a drain; as text, a description in one line.
 
     Attributes:
         elements: names of the links and switches, like `switch:s3`.
@@ -38,13 +38,13 @@ class DrainOutcome:
         rounds: number of rounds of changes.
         planning_ms: time to compute and prove the plan.
         installed_ms: time from the command until all switches had installed the plan.
-        milliseconds: time from the command until it was done.
-        cut_off: the switches that only drained links and switches connect to the largest component of the
-            fabric, component by component.
+        milliseconds: time from the command until the drain, or its end, was complete.
+        cut_off: switches that only drained links and switches connect to the largest component of the
+            surviving fabric; one tuple per connected component.
         crossing_pairs: number of ordered pairs of switches whose traffic still crosses drained links or
-            switches, as nothing else connects them.
+            switches, because no other path connects them.
         ended: whether the drain has ended.
-        down: the links and switches that traffic uses only once they are up again.
+        down: links and switches that are no longer drained, but down; traffic uses them once they are up.
     """
 
     elements: tuple[str, ...]
@@ -98,7 +98,7 @@ class Maintenance:
         Args:
             text: the links and switches, like `s3` or `link:s1-s2`, separated by commas.
             active_failures: the components that have failed.
-            force: whether to drain them even if that cuts others off.
+            force: whether to drain them even if that cuts other switches off.
 
         Raises:
             UsageError: a link or switch does not exist, has failed or is drained already; its drain would cut
@@ -204,16 +204,16 @@ class Maintenance:
 
 
 def _states(readers: Mapping[int, QueueReader], numbers: Collection[int]) -> dict[Place, QueueState]:
-    """Returns the state of the queue at every port of the switches with these datapath ids."""
+    """Returns (datapath id, port) -> state of the queue, for all ports of switches given by datapath id."""
     states: dict[Place, QueueState] = {}
     for number in numbers:
-        with contextlib.suppress(OSError):  # its namespace is gone
+        with contextlib.suppress(OSError):  # the switch's namespace is gone
             states |= {(number, port): state for port, state in readers[number].read().items()}
     return states
 
 
 def _has_left(before: QueueState | None, now: QueueState | None) -> bool:
-    """Returns whether the packets that waited in a queue at `before` have left; True if it was not read."""
+    """Returns whether the packets that waited at `before` have left a queue; True if it could not be read."""
     if before is None or now is None or not now.packets:
         return True
     return now.sent_bytes - before.sent_bytes >= before.waiting_bytes
@@ -244,6 +244,6 @@ def _outcome(
 
 
 def _are(components: tuple[str, ...]) -> str:
-    """Returns the names followed by `is` or `are`."""
+    """Returns the components' names, followed by `is` or `are`."""
     names = ", ".join(name.removeprefix("switch:") for name in components)
     return f"{names} {'is' if len(components) == 1 else 'are'}"

@@ -211,7 +211,7 @@ def _all_troubles(options: RunTraffic, result: TrafficResult, others: Sequence[s
 
 
 def _fault_record(fabric: LiveFabric, options: RunTraffic, record: FaultRecord) -> FaultRecord | None:
-    """Adds the faults that were active before the run to its record, at time 0; None without any faults."""
+    """Returns a run's faults, with those that were active before the run at time 0; None without faults."""
     if not (options.faults or fabric.active_failures):
         return None
     before = tuple(InjectedFault(0.0, str(Fault(0.0, component))) for component in fabric.active_failures)
@@ -231,7 +231,7 @@ def _base_times_ms(fabric: LiveFabric, options: RunTraffic) -> dict[int, float]:
 
 
 class _ControllerWork:
-    """Changes of adaptive groups, and warnings, by the controller since this object was created."""
+    """The controller's changes of adaptive groups and its warnings, counted from this object's creation."""
 
     def __init__(self, fabric: LiveFabric) -> None:
         self._fabric, controller = fabric, fabric.controller
@@ -255,9 +255,9 @@ def _with_limit(fabric: LiveFabric, options: RunTraffic) -> RunTraffic:
 
 
 def _adding_held_frames(monitors: Monitors, on_event: OnEvent) -> OnEvent:
-    """Returns a callback that adds the monitor's latest result to progress events.
+    """Returns a callback that adds the latest observation of unread frames to progress events.
 
-    This result says for how long switches held frames, unread, in the last second.
+    The observation is the longest time for which switches left frames unread in the last second.
     """
 
     def with_held_frames(event: Event) -> None:
@@ -350,7 +350,7 @@ def _pattern(
     def report(live: TrafficSnapshot) -> None:
         if live.draining:
             on_event(TrafficDraining(live.seconds, live.under_way, live.p99_ms))
-        elif live.seconds >= 1:  # earlier, packets in flight would count as lost
+        elif live.seconds >= 1:  # not before, as packets in flight would count as lost
             offered, accepted = live.offered_bps / capacity_bps, live.accepted_bps / capacity_bps
             shares = (live.seconds, total_s, offered, accepted)
             on_event(TrafficProgress(*shares, live.loss, live.p99_ms, live.under_way))

@@ -35,7 +35,7 @@ class PlannedFabric:
         options: specification of the fabric.
         bringup_s: step of the bring-up -> its duration in s, for the steps that are complete.
         datapath: datapath of its switches, `kernel` or `user`; empty without switches.
-        occupancy: source of the queue occupancies for an adaptive routing of switches; None for others.
+        occupancy: source of the queue occupancies that an adaptive routing reads; None for other routings.
         framework: framework of its controller, `ryu` or `os-ken`; empty without one.
     """
 
@@ -59,7 +59,7 @@ class PlannedFabric:
 
     @cached_property
     def prover(self) -> Prover:
-        """Prover of the fabric's plans; it reuses its work for plans that differ little from a proven one."""
+        """Prover of the fabric's plans; it reuses earlier work for plans similar to a proven one."""
         from routing.verification.verifier import Prover
 
         return Prover()
@@ -83,12 +83,12 @@ class PlannedFabric:
         return RuleCounts(size.flows, size.groups)
 
     def host_distances(self) -> npt.NDArray[np.int16]:
-        """Returns the hops of the plan's minimal paths of all pairs of hosts: int16 array, hosts x hosts."""
+        """Returns the hops of the plan's minimal path between any two hosts: int16 array, hosts x hosts."""
         routers = np.array([host.router for host in self.hosts])
         return self.plan.topology.distances(routers[:, None], routers[None, :])
 
     def changed(self, **values: Any) -> Self:
-        """Returns the fabric with other values of some attributes, and the same plan."""
+        """Returns a copy of the fabric with some attributes replaced; it shares the plan."""
         other = object.__new__(type(self))
         vars(other).update(vars(self) | values)
         return other

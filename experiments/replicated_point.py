@@ -25,7 +25,7 @@ from experiments.spec.sweep import Point
 
 
 class ReplicatedPoint:
-    """A point with one or several replications; an interrupted sweep may be resumed between them."""
+    """A point with one or several replications; an interrupted sweep can be resumed between them."""
 
     def __init__(
         self,
@@ -65,7 +65,7 @@ class ReplicatedPoint:
                 self._summaries[seed] = read_record(path, Summary)
                 if links.exists():
                     self._loads[seed] = read_link_loads(links)
-        if len(self._summaries) == repeat:  # its process was killed before it wrote the row
+        if len(self._summaries) == repeat:  # an earlier process was killed before it wrote the row
             self._write()
         return self._summaries.keys()
 

@@ -99,7 +99,7 @@ def _at_rate(one: PointOptions, rate_bps: int) -> PointOptions:
 
 
 def _largest_fabric(specified: Sequence[PointOptions]) -> FabricOptions:
-    """Returns the fabric to start with: one with delay or loss if any has it, and with the longest queue."""
+    """Returns the fabric to build first: if possible with link delay or loss, then with the longest queue."""
 
     def needs(fabric: FabricOptions) -> tuple[bool, int]:
         return fabric.links.impaired, fabric.links.queue_packets
@@ -199,7 +199,7 @@ def _write_manifest(directory: RunDirectory, fabric: LiveFabric, settings: Sweep
 def _with_settled_rate(
     network: FabricNetwork, specified: Sequence[PointOptions], on_event: OnEvent
 ) -> Sequence[PointOptions]:
-    """Sets a link rate at which the machine carries the most demanding point, if it is to be calibrated."""
+    """If the link rate is to be calibrated, sets a rate at which the machine carries the hardest point."""
     first = specified[0]
     if not first.fabric.calibrate:
         return specified
@@ -229,7 +229,7 @@ def _with_settled_rate(
 
 
 def _settings(first: PointOptions, sweep: SweepOptions) -> SweepSettings:
-    """Returns the settings that the points of a sweep share, and the requested points."""
+    """Returns the settings that all points of a sweep share, including the list of requested points."""
     fabric, traffic = first.fabric, first.traffic.settings()
     return SweepSettings(
         **vars(fabric.settings()),

@@ -119,8 +119,8 @@ def make_job(
         run=run,
         flows=flows,
         window_ns=window_ns,
-        # While packets are in flight, one arrives somewhere within the time of a full queue; only the first
-        # ones take the delay of a whole path.
+        # The fabric is quiet if no packet arrives within the time to empty a full queue, plus a path's delay,
+        # which the first packets need.
         quiet_ns=min(full_queue_ns, 20 * _NS) + path_delay_ns(fabric) + _NS // 4,
         interval_ns=interval_ns(schedule.end_ns),
         keep_log=keep_log,
@@ -134,7 +134,7 @@ def interval_ns(end_ns: int) -> int:
 
 def path_delay_ns(fabric: LiveFabric) -> int:
     """Returns the longest sum of link delays on a packet's path, in ns."""
-    if not fabric.options.links.delay_ms:  # the usual case; distances of all pairs are expensive
+    if not fabric.options.links.delay_ms:  # usual case, which saves computing all distances
         return 0
     hops = int(fabric.plan.hop_bound(fabric.host_distances()).max()) + fabric.plan.repair_hops
     return round(hops * fabric.options.links.delay_ms * 1e6)
@@ -217,7 +217,7 @@ def run_program_traffic(
 
 
 def result_without_packets(hosts: int, clock: Clock, seconds: float, *, interrupted: bool) -> TrafficResult:
-    """Returns the result of traffic without generated packets; its window is the whole duration.
+    """Returns the result of a run without generated packets; its measurement window is the whole duration.
 
     Args:
         hosts: number of hosts of the fabric.

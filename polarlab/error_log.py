@@ -15,7 +15,7 @@ from topology.files.escaping import escape_controls
 from topology.files.libraries import temporary_folder
 
 _PREFIX, _SUFFIX = "polarlab-error-", ".log"
-OLD_S = 3_600.0  # age in s from which logs are removed; users may still need younger ones for a report
+OLD_S = 3_600.0  # age in s from which logs are removed; users may need newer logs for a report
 
 
 def write_log(error: BaseException) -> Path:

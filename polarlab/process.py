@@ -29,8 +29,8 @@ def print_line(text: str) -> None:
     """Prints a line on standard error at once, with control characters escaped.
 
     If the reader has ended (`polarlab ... 2>&1 | head`), the terminal is gone, or the disk with the log is
-    full, this line and all later ones are lost. So is standard output with the same ended reader. The command
-    still does all of its work and returns its usual exit status.
+    full, this line and all later ones are lost. Standard output is lost, too, if it goes to the same reader.
+    The command still does all of its work and returns its usual exit status.
 
     Args:
         text: the line, without its end.

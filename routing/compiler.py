@@ -1,4 +1,4 @@
-"""The plan compiler: builds what all routings have in common around the source tables of one routing.
+"""The plan compiler: combines the source tables of one routing with the rules that all routings share.
 
 Every routing forwards untagged packets minimally (table 4) and tagged packets minimally to the router named
 by the tag (table 2), both through groups with alternates for a dead port (`routing.reroute.base`). Routings
@@ -38,6 +38,7 @@ from topology.addressing import INITIAL_TTL, Host, hosts_of
 from topology.base import Topology
 from topology.errors import ParameterError
 from topology.faults import Component
+from topology.plugins import returned, wrong_result
 
 T = TypeVar("T")
 # Distances of router pairs -> maximum hops of their packets without failures; see RoutePlan.
@@ -52,7 +53,8 @@ class SourceTable:
         rules: rules of table SOURCE, for untagged IPv4 packets to other routers' hosts.
         groups: the groups that these rules need in addition to the protected groups of the router.
         choices: if each destination router has its own rule, the number of the group for its packets, in
-            router order; 0 for the router itself. Empty if `rules` are all rules.
+            router order, such as `reroute.untagged.group_toward[router]` for the minimal paths; 0 for the
+            router itself. Empty if `rules` are all rules.
 
     Examples:
         All packets continue along minimal paths:
@@ -69,7 +71,7 @@ class SourceTable:
 
 @dataclass(frozen=True)
 class AfterTagTable:
-    """The groups by which a router forwards packets that carried a tag with its name.
+    """The groups by which a router forwards packets that arrived with a tag that names it.
 
     Attributes:
         choices: for each router, in router order, the number of the group for packets to its hosts; 0 if
@@ -208,7 +210,11 @@ def check_ttl(topology: Topology, hop_bound: HopBound, repair_hops: int = 0) -> 
         ParameterError: a path may have more hops than the TTL allows.
     """
     max_hops = INITIAL_TTL - 1
-    longest = int(hop_bound(np.array([topology.diameter], np.int16))[0])
+    distances = np.array([topology.diameter], np.int16)
+    bounds = hop_bound(distances)
+    if not isinstance(bounds, np.ndarray) or bounds.shape != distances.shape or bounds.dtype.kind not in "iu":
+        raise wrong_result(hop_bound, bounds, "an array of integers of the shape of its argument")
+    longest = int(bounds[0])
     if longest > max_hops:
         raise ParameterError(
             f"paths must have at most {max_hops} hops (the packets' TTL), got up to {longest}; "
@@ -262,9 +268,12 @@ def _design_routers(
     make_reroute: RerouteMaker,
 ) -> Iterator[_RouterDesign]:
     for view, own_hosts in zip(views, hosts, strict=True):
-        reroute = make_reroute(view)
-        source = source_table(view, reroute) if own_hosts else SourceTable(())
-        yield _RouterDesign(view, own_hosts, reroute, source, after_tag(view, reroute))
+        reroute = returned(make_reroute, make_reroute(view), FastReroute)
+        source = SourceTable()
+        if own_hosts:
+            source = returned(source_table, source_table(view, reroute), SourceTable)
+        after = returned(after_tag, after_tag(view, reroute), AfterTagTable)
+        yield _RouterDesign(view, own_hosts, reroute, source, after)
 
 
 @dataclass(frozen=True)
@@ -283,7 +292,7 @@ class _TagUse:
 
     @classmethod
     def of(cls, designs: Sequence[_RouterDesign]) -> _TagUse:
-        """Returns the tags that the groups of all routers push."""
+        """Returns the tags that groups of any router push."""
         if any(set(pushed_tags(design.source.groups)) for design in designs):
             return cls(range(len(designs)), from_sources=True)
         tags = set(pushed_tags(*(design.reroute.untagged.groups for design in designs)))
@@ -363,7 +372,7 @@ def _switch_plan(design: _RouterDesign, tags: _TagUse, rules: ForwardingRules, *
 def _minimal_rules(
     design: _RouterDesign, rules: ForwardingRules, *, marks: bool
 ) -> list[npt.NDArray[np.intp]]:
-    """Returns the numbers, in `rules.store`, of the rules of tables MINIMAL and, if `marks`, MARKED."""
+    """Returns the numbers in `rules.store` of a router's rules for tables MINIMAL and (if `marks`) MARKED."""
     view = design.view
     groups = design.reroute.untagged.group_toward
     # A marked packet takes the minimal port, dead or alive.

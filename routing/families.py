@@ -18,7 +18,7 @@ from topology.plugins import Places
 
 
 class DetoursOfRouter(Protocol):
-    """The detours of one router: for each neighbour, those that avoid the link to it."""
+    """The detours of one router: for each neighbour, the detours that avoid the link to that neighbour."""
 
     def far(self, next_hop: int, /) -> Sequence[int]:
         """Returns the first hops of untagged detours to the routers behind a minimal next hop."""
@@ -29,9 +29,10 @@ class DetoursOfRouter(Protocol):
 
 @dataclass(frozen=True)
 class FamilyDetours:
-    """The detours that avoid each link of a router, the same for all destinations behind that link.
+    """For each link of a router, the detours that avoid it, for all destinations behind the link.
 
-    They need a fast reroute with one set of groups per port (GroupRole ONWARD_FAR, ONWARD_NEAR and TAGGED).
+    Such detours need a fast reroute with one set of groups per port (GroupRole ONWARD_FAR, ONWARD_NEAR and
+    TAGGED).
 
     Attributes:
         of_router: (topology, router) -> the router's detours.

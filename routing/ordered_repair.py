@@ -20,7 +20,7 @@ MAX_ALTERNATES = 1 << 21
 
 
 def with_ordered_repair(plan: RoutePlan) -> RoutePlan:
-    """Returns a plan with its alternates replaced by ones whose channels ascend in one order of all channels.
+    """Returns a plan with other alternates: their channels ascend in one order of all channels.
 
     Args:
         plan: a plan with fast reroute.

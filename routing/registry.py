@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from functools import partial
 
+from routing.algorithms.packet_law import PacketLaw, PacketRule
 from routing.algorithms.routing import Routing
 from routing.algorithms.within_paths import routing_within_paths
 from routing.compiler import check_ttl
@@ -14,16 +15,27 @@ from routing.path_sets.registry import PATH_SETS
 from routing.plan.model import RoutePlan
 from routing.reroute.base import without_local_repair
 from topology.base import Topology
-from topology.errors import UsageError
+from topology.errors import ParameterError, UsageError
 from topology.files.escaping import quoted
 from topology.parameters import hint, join_parameters, split_parameters
 from topology.plugins import Call, Places, Registry
 
 
-def _calls(_name: str, entry: Routing) -> Iterator[Call]:
+def _calls(name: str, entry: Routing) -> Iterator[Call]:
     yield Call(entry.plan_maker, ("topology", "hosts_per_router"), entry.plan_parameters)
     if entry.law_maker is not None:
         yield Call(entry.law_maker, ("datapath_id",), entry.law_parameters)
+    law = entry.packet_law
+    if law is None:
+        return
+    if not isinstance(law, PacketLaw) or not isinstance(law.rule, PacketRule):
+        raise ParameterError(f"packet_law of {name} must be a PacketLaw with a PacketRule, got {quoted(law)}")
+    keys = [parameter.key for parameter in entry.parameters]
+    if wrong := [key for key in law.shared if key not in keys]:
+        raise ParameterError(
+            f"shared of {name}'s packet_law must be some of its parameters, {', '.join(keys)}, got "
+            f"{quoted(wrong[0])}"
+        )
 
 
 _OWN: Mapping[str, str | Callable[[], Routing]] = {

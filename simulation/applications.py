@@ -128,7 +128,7 @@ def simulate_application(  # noqa: PLR0913  # all that a result depends on
     total = sum(ideal.cycles * phase.iterations for ideal, phase in zip(ideals, phases, strict=True))
     if total > MAX_CYCLES:
         raise ParameterError(
-            f"all iterations must ideally take at most {MAX_CYCLES:,} cycles, got {total:,}; "
+            f"ideal time of all iterations must be at most {MAX_CYCLES:,} cycles, got {total:,}; "
             "choose smaller messages, fewer iterations or shorter computations"
         )
     network = make_network(tables, None, routers, decision, seed)
@@ -179,7 +179,7 @@ def _done(run: SimulationRun) -> Int64:
 
 
 def _count_waiting(run: SimulationRun) -> None:
-    """Counts packets of ready messages that are still at their hosts as offered packets."""
+    """Counts the unsent packets of ready messages as offered packets."""
     queues, messages = run.network.message_queues, run.network.messages
     for first in queues[:, FIRST_MESSAGE].tolist():
         message = first

@@ -78,7 +78,7 @@ class BucketLoop:
         return network
 
     def replace_tables(self, network: State, plan: RoutePlan, tables: ForwardingTables) -> State:
-        """Returns a network whose buckets fit new tables; detours in use are kept if the new plan has them.
+        """Returns a network whose buckets fit new tables; buckets keep detours that the new plan still has.
 
         Args:
             network: the network, which already has the new tables.

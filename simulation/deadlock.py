@@ -55,7 +55,7 @@ def stuck_queues(network: State) -> npt.NDArray[np.int64]:
 
 
 def _all_channels(closed: npt.NDArray[np.bool_], network: State) -> npt.NDArray[np.bool_]:
-    """Returns, for every queue, whether all queues of its port are closed (full and stuck)."""
+    """Returns, for every queue, whether all queues of the same port are closed (full and stuck)."""
     ports = closed.reshape(-1, 1 << int(network.settings[CHANNEL_SHIFT]))
     port_closed = ports[:, : int(network.settings[CHANNELS])].all(axis=1)
     return np.repeat(port_closed, ports.shape[1])

@@ -43,7 +43,7 @@ _PLAN, _FAULT = range(2)  # order of the steps within a cycle
 
 @dataclass(frozen=True)
 class _ComponentState:
-    """Components that are down and components that are drained."""
+    """The components that are down, and those that are drained."""
 
     down: tuple[Component, ...] = ()
     drained: tuple[Component, ...] = ()
@@ -87,7 +87,7 @@ class SimulatedFaults:
         ]
         heapq.heapify(self._steps)
         self._now = _ComponentState()
-        self._controller_view = _ComponentState()  # `_now` at the fault of the last plan
+        self._controller_view = _ComponentState()  # `_now` at the fault that led to the last plan
         self._controller_works = True
         self._kinds: set[Arrival] = set()
         self._lost = 0
@@ -180,7 +180,10 @@ class SimulatedFaults:
         return [link_component(link) for link in self._whole.topology.link_list if component.covers(link)]
 
     def _install_plan(self, cycle: int, known: _ComponentState) -> None:
-        """Installs a plan for the components that the controller knew as down or drained, if it is proven."""
+        """Installs a plan for the components that the controller knew as down or drained.
+
+        If the plan fails its proof, the previous one stays.
+        """
         topology = self._whole.topology
         names = ", ".join(component.location for component in known.down) or NO_FAILURE.name
         failure = replace(failure_of(topology, known.down), name=names)

@@ -79,6 +79,7 @@ def parse_process(text: str, unit: TimeUnit = SECONDS) -> FaultProcess:
 
 
 def _parse_time(name: str, text: str, unit: TimeUnit) -> float:
+    name = f"{name} of --faults mtbf"
     number = (quantity if unit == SECONDS else number_of)(name, text, unit.name)
     time = -1.0 if number is None else float(number)
     if not unit.step <= time <= unit.limit:

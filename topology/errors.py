@@ -101,8 +101,11 @@ def known_status(error: BaseException) -> tuple[Status, str] | None:
     """
     if isinstance(error, KeyboardInterrupt | Terminated):
         return Status.INTERRUPTED, "interrupted"
-    if isinstance(error, UsageError):
-        return Status.USAGE, str(error)
+    from topology.plugins import plugin_failure  # which imports this module
+
+    misuse = error if isinstance(error, UsageError) else plugin_failure(error)
+    if misuse is not None:
+        return Status.USAGE, str(misuse)
     if isinstance(error, MachineError):
         return Status.MACHINE, str(error)
     if isinstance(error, NegativeResult):

@@ -9,21 +9,24 @@ from __future__ import annotations
 
 import inspect
 import re
+import traceback
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import cache, cached_property
+from functools import cache, cached_property, partial
 from pkgutil import resolve_name
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
 
-from topology.errors import ParameterError, UsageError
+from topology.errors import ParameterError, PolarLabError, Terminated, UsageError
 from topology.files.escaping import quoted
 from topology.parameters import Parameter, spelled
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
+    from types import FrameType
 
 Definition = TypeVar("Definition")
+T = TypeVar("T")
 
 _NAME = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)*")
 _SPELLING = re.compile(r"[A-Za-z][A-Za-z0-9_-]*")  # of a name, as users may write it
@@ -296,10 +299,76 @@ def registering(plugin: Plugin, what: str) -> Iterator[None]:
             raise type(error)(f"{what}: {error}") from None
         if not isinstance(error, Exception | SystemExit):
             raise
-        text = " ".join(str(error.msg if isinstance(error, SyntaxError) else error).split())
-        raise UsageError(f"{what} fails{_line(error, plugin)}: {type(error).__name__}: {text}") from error
+        raise _failure(what, error, plugin) from error
     finally:
         _running.pop()
+
+
+def plugin_failure(error: BaseException | None) -> UsageError | None:
+    """Returns the error to report for one that the code of a plug-in raised, whenever it ran.
+
+    Args:
+        error: any exception, with its traceback.
+
+    Returns:
+        An error that names the plug-in and the line that failed, of the function called last; None for
+        errors of PolarLab, requests to end, and errors without code of a plug-in in their traceback.
+    """
+    if isinstance(error, PolarLabError | Terminated | MemoryError | BrokenPipeError):
+        return None
+    if not isinstance(error, Exception | SystemExit):
+        return None
+    plugins = [plugin for frame, _ in traceback.walk_tb(error.__traceback__) if (plugin := _of_frame(frame))]
+    return _failure(f"plug-in {plugins[-1].name}", error, plugins[-1]) if plugins else None
+
+
+@contextmanager
+def naming_plugins() -> Iterator[None]:
+    """Raises the `plugin_failure` of an error in the block, if it has one.
+
+    Raises:
+        UsageError: the code of a plug-in failed.
+    """
+    try:
+        yield
+    except (Exception, SystemExit) as error:
+        failure = plugin_failure(error)
+        if failure is None:
+            raise
+        raise failure from error
+
+
+def returned(function: Callable[..., object], value: Any, kind: type[T], what: str = "") -> T:
+    """Returns what a function of a definition returned, if it has the right type.
+
+    Args:
+        function: the function.
+        value: its result.
+        kind: the type that the result must have.
+        what: the result in words, with an article; by default the name of the type.
+
+    Raises:
+        ParameterError: the result has another type.
+    """
+    if isinstance(value, kind):
+        return value
+    raise wrong_result(function, value, what or f"a {kind.__name__}")
+
+
+def wrong_result(function: Callable[..., object], value: object, what: str) -> ParameterError:
+    """Returns the error that a function of a definition returned something wrong; names its file and line.
+
+    Args:
+        function: the function.
+        value: its result.
+        what: what it must return, in words.
+    """
+    while isinstance(function, partial):
+        function = function.func
+    code = getattr(function, "__code__", None)
+    name = getattr(function, "__qualname__", type(function).__name__).rpartition("<locals>.")[2]
+    place = f" ({_file_name(code.co_filename)}, line {code.co_firstlineno})" if code else ""
+    return ParameterError(f"{name}{place} must return {what}, got {quoted(value)}")
 
 
 def unregister(plugin: Plugin) -> None:
@@ -440,13 +509,32 @@ def _check_parameter(parameter: object, name: str) -> None:
             raise ParameterError(f"default of {name}'s parameter {error}") from None
 
 
-def _line(error: BaseException, plugin: Plugin) -> str:
-    """Returns ` in line N` for the line of a plug-in's file that failed; empty for a package."""
-    if isinstance(error, SyntaxError) or plugin.content is None:
-        return f" in line {error.lineno}" if isinstance(error, SyntaxError) else ""
-    trace, line = error.__traceback__, 0
-    while trace is not None:
-        if trace.tb_frame.f_globals.get("__plugin__") is plugin:
-            line = trace.tb_lineno
-        trace = trace.tb_next
-    return f" in line {line}" if line else ""
+def _failure(what: str, error: BaseException, plugin: Plugin) -> UsageError:
+    """Returns the error that a plug-in failed, with the last line of its code in the traceback."""
+    found = [
+        (frame.f_code.co_filename, line)
+        for frame, line in traceback.walk_tb(error.__traceback__)
+        if _of_frame(frame) is plugin
+    ]
+    text = str(error)
+    if isinstance(error, SyntaxError) and not found:
+        found, text = [(error.filename or "", error.lineno or 0)], error.msg
+    place = f" in line {found[-1][1]}" if found else ""
+    if found and plugin.module:
+        place = f" in {_file_name(found[-1][0])}, line {found[-1][1]}"
+    reason = ": ".join(filter(None, (type(error).__name__, " ".join(text.split()))))
+    return UsageError(f"{what} fails{place}: {reason}")
+
+
+def _file_name(path: str) -> str:
+    return path.rpartition("/")[2]
+
+
+def _of_frame(frame: FrameType) -> Plugin | None:
+    """Returns the plug-in whose code runs in a frame; None if it is the code of something else."""
+    plugin: Plugin | None = frame.f_globals.get("__plugin__")
+    if plugin is not None:
+        return plugin
+    package = str(frame.f_globals.get("__name__")).partition(".")[0]
+    known = [*_running, *(one for registry in _registries.values() for one in registry.plugins())]
+    return next((one for one in known if one.module and one.module.partition(".")[0] == package), None)

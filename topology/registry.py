@@ -9,7 +9,7 @@ from topology.errors import ParameterError, UsageError
 from topology.families.family import GROUPS, Family
 from topology.files.escaping import quoted
 from topology.parameters import hint
-from topology.plugins import Call, Places, Registry
+from topology.plugins import Call, Places, Registry, wrong_result
 
 
 def _calls(name: str, entry: Family) -> Iterator[Call]:
@@ -94,4 +94,7 @@ def make_topology(name: str, params: Params) -> Topology:
         )
     if missing := sorted(required - params.keys()):
         raise ParameterError(f"{name} needs --{by_key[missing[0]].name}, as in: {chosen.example}")
-    return chosen.make(**{key: by_key[key].check(value) for key, value in params.items()})
+    made = chosen.make(**{key: by_key[key].check(value) for key, value in params.items()})
+    if not isinstance(made, Topology):
+        raise wrong_result(chosen.make, made, "a Topology")
+    return made

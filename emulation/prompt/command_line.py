@@ -23,6 +23,7 @@ from emulation.node_shell import LastingNode, ShellEnded
 from emulation.nodes import FabricHost
 from topology.errors import PolarLabError, Status, Terminated, UsageError
 from topology.parameters import hint
+from topology.plugins import plugin_failure
 
 _POLL_INTERVAL_MS = 200
 _SHORT_POLL_INTERVAL_MS = 5  # between the prompt and the moment when the shell waits for a line
@@ -122,7 +123,7 @@ class NodeCLI(CLI):  # type: ignore[misc]
         except SystemExit:
             self.complain("a line cannot end the fabric; use `exit` to leave the prompt")
         except BaseException as error:  # a line may fail anywhere in Mininet; the fabric must survive it
-            self.complain(f"{type(error).__name__}: {error}")
+            self.complain(str(plugin_failure(error) or f"{type(error).__name__}: {error}"))
         return False
 
     def fail_line(self, status: int) -> None:

@@ -19,7 +19,8 @@ def compare(*results: Results | Path | str) -> Comparison:
         results: at least two results of the same kind, or their folders.
 
     Raises:
-        ParameterError: there are fewer than two, one occurs twice, one is incomplete, or their kinds differ.
+        ParameterError: there are fewer than two results, a result occurs twice or is incomplete, or their
+            kinds differ.
 
     Examples:
         With the results of two runs in results/tornado and results/uniform:

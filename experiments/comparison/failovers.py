@@ -21,7 +21,7 @@ def compare_failovers(failovers: Sequence[Failover]) -> Comparison:
         failovers: the failovers.
 
     Raises:
-        ParameterError: one is damaged.
+        ParameterError: a failover's results are damaged.
     """
     values = []
     for failover in failovers:
@@ -42,7 +42,7 @@ def compare_series(series: Sequence[Failovers]) -> Comparison:
         series: the series.
 
     Raises:
-        ParameterError: one is damaged.
+        ParameterError: the results of a series are damaged.
     """
     summaries = [one.summary for one in series]
     tables = [summary.distributions() for summary in summaries]

@@ -20,12 +20,12 @@ ValueRow = list[JsonValue]
 
 @dataclass(frozen=True)
 class ComparedPoint:
-    """Point of several sweeps; each list has one entry per sweep, None if it was not measured there.
+    """A point of several sweeps; each list has one entry per sweep, None if the sweep lacks the point.
 
     Attributes:
-        routing, pattern, load: the point.
+        routing, pattern, load: routing, traffic pattern and offered load of the point.
         values: column of `points.csv` -> values.
-        differences: column -> values minus that of the first sweep, for numbers.
+        differences: column with numbers -> each sweep's value minus the first sweep's value.
         varied: key of `--vary` -> its value at the point; may be empty.
         intervals: column -> half the width of 95 % confidence intervals, if known.
     """
@@ -46,13 +46,13 @@ class ComparedPoint:
 
 
 def rows_of(tables: Sequence[Mapping[str, JsonValue]]) -> dict[str, ValueRow]:
-    """Merges tables to name -> list of values; None if a table lacks the name."""
+    """Merges tables into name -> values, one per table; the value is None if a table lacks the name."""
     names = dict.fromkeys(name for table in tables for name in table)
     return {name: [table.get(name) for table in tables] for name in names}
 
 
 def compared_columns(points: Sequence[ComparedPoint]) -> list[str]:
-    """Returns the columns of `points.csv` in which a value can be better or worse, and any point has one.
+    """Returns the columns of `points.csv` that measure quality and have a value at one of the points.
 
     Args:
         points: points of sweeps of one kind.
@@ -131,7 +131,7 @@ class Comparison(Table):
         return "\n".join([*([f"all: {equal}"] if equal else []), *(text_table(one) for one in tables if one)])
 
     def _with_halves(self, row: TableRow, halves: Sequence[float | None] | None) -> TableRow:
-        """Appends half the width of its interval to each value of a row, as text."""
+        """Returns a row in which each value is a text that ends with half the width of its interval."""
         if halves is None:
             return row
         cells = {run: with_half(row[run], half) for run, half in zip(self.runs, halves, strict=True)}

@@ -21,7 +21,7 @@ def compare_runs(runs: Sequence[Run] | Sequence[Simulation]) -> Comparison:
         runs: the runs, of one engine.
 
     Raises:
-        ParameterError: one is damaged.
+        ParameterError: a run's results are damaged.
     """
     summaries: list[Any] = [run.summary for run in runs]
     engine = summaries[0].engine
@@ -34,7 +34,7 @@ def compare_runs(runs: Sequence[Run] | Sequence[Simulation]) -> Comparison:
 
 
 def _of_parts(summaries: Sequence[Summary]) -> dict[str, ValueRow]:
-    """Returns result -> its value in each run, for collectives, TCP flows and user programs."""
+    """Returns name of a result -> its value in each run, for collectives, TCP flows and user programs."""
     resent = [_resent(summary) for summary in summaries]
     return {
         **_by_size(summaries),
@@ -59,9 +59,9 @@ def _settings(run: Run | Simulation, summaries: Sequence[Any]) -> dict[str, Json
 
 
 def _intervals(summaries: Sequence[Summary] | Sequence[SimulationSummary]) -> dict[str, list[float | None]]:
-    """Returns result -> half the width of its 95 % confidence interval in each run.
+    """Returns name of a result -> half the width of its 95 % confidence interval in each run.
 
-    Only for results that are means over replications; None for a run without replications.
+    Only results that are means over replications are included. A run without replications has None.
     """
     halves: dict[str, list[float | None]] = {}
     for one in metrics(summaries[0].engine, In.SEEDS):

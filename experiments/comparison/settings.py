@@ -13,7 +13,7 @@ from experiments.spec.options import options_of
 _SETTINGS = ("traffic", "sweep")
 # Compared as a whole, since the parameters of two families have nothing in common.
 _WHOLE = ("params",)
-# Group of router settings; in `sweep` of simulated sweeps, at the top level of single simulations.
+# Group of router settings: within `sweep` in simulated sweeps, at the top level in single simulations.
 _ROUTERS = "routers"
 # Entries about the origin of a result, sorted behind its settings.
 _ORIGIN = (
@@ -49,7 +49,7 @@ def flat_settings(manifest: Any) -> dict[str, JsonValue]:
 
 
 def _options(experiment: Mapping[str, Any], flat: Mapping[str, JsonValue]) -> dict[str, JsonValue]:
-    """Returns key -> value of the experiment's options that its settings `flat` do not have."""
+    """Returns key -> value of an experiment's options, without those that `flat` has as settings."""
     tables = {name: entries for name, entries in experiment.items() if isinstance(entries, Mapping)}
     declared = {(option.table, option.name): option for option in options_of(experiment.get("kind", ""))}
     found: dict[str, JsonValue] = {}

@@ -29,7 +29,7 @@ def compare_sweeps(sweeps: Sequence[AnySweep]) -> Comparison:
         sweeps: the sweeps, of one engine.
 
     Raises:
-        ParameterError: one is damaged.
+        ParameterError: a sweep's results are damaged.
     """
     # For each sweep: point of the comparison -> its own point.
     places = [
@@ -52,9 +52,12 @@ def _settings(sweep: AnySweep) -> dict[str, JsonValue]:
 
 
 def _paired_routings(sweeps: Sequence[AnySweep]) -> list[dict[str, str]]:
-    """Returns, for each sweep, routing -> common name of the routings in its role, like `min / hierarchical`.
+    """Pairs routings of different sweeps that have the same role.
 
-    Only routings that not all sweeps share are paired, and only if each sweep has exactly one in the role.
+    Returns, for each sweep, routing -> common name of the paired routings, like `min / hierarchical`.
+
+    Routings that all sweeps share are not paired. Others are paired only if each sweep has exactly one in the
+    role.
     """
     own = [dict.fromkeys(point.routing for point in sweep.points) for sweep in sweeps]
     paired: list[dict[str, str]] = [{} for _ in sweeps]

@@ -43,8 +43,8 @@ class Finding:
         present: whether the machine has it.
         needed: whether launching a fabric needs it.
         detail: its version, path or amount.
-        remedy: how to get it if it is missing.
-        known: whether it could be examined; if not, it is not reported as missing.
+        remedy: how to install the requirement if it is missing.
+        known: whether the requirement could be examined; if not, it is not reported as missing.
         package: Debian package that has it; empty if none does.
     """
 
@@ -58,7 +58,7 @@ class Finding:
 
     @property
     def missing(self) -> bool:
-        """Whether fabrics cannot be launched because it is absent."""
+        """Whether the requirement is absent and fabrics cannot be launched without it."""
         return self.needed and self.known and not self.present
 
     def to_dict(self) -> dict[str, str | bool]:

@@ -11,7 +11,7 @@ ONGOING_EVERY_S = 5.0
 
 
 class Pace:
-    """Throttle of events: an `Ongoing` event is due if no event was due for 5 s, others always."""
+    """Throttle: an `Ongoing` event is due if no event was due in the last 5 s; other events always are."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         """Starts the clock.

@@ -191,7 +191,7 @@ class ProbesSent(Ongoing):
 
 @dataclass(frozen=True)
 class ProgramsProgress(Ongoing):
-    """Programs that have not ended yet, `seconds` after the start of the traffic."""
+    """The programs that still run, `seconds` after the start of the traffic, as command lines."""
 
     seconds: float
     lines: tuple[str, ...]

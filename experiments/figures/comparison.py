@@ -44,7 +44,7 @@ _FAILOVERS = (
     ("gap_ms", "longest silence", "ms"),
     ("repaired_ms", "time until all pairs were reachable", "ms"),
 )
-_MAX_LABEL = 28  # characters per line
+_MAX_LABEL = 28  # longest line of a label, in characters
 
 
 def draw_comparison(comparison: Comparison, path: Path, look: Look = PLAIN) -> None:
@@ -104,7 +104,7 @@ def draw_failovers(comparison: Comparison) -> Figure:
 
 
 def _engine(results: Mapping[str, Any]) -> Engine:
-    """Returns the engine, emulation or simulation, whose results have these names."""
+    """Returns the engine, emulation or simulation, to which the names of these results belong."""
     return next(one for one in Engine if one.value in results)
 
 
@@ -226,7 +226,7 @@ def draw_sweeps(comparison: Comparison) -> Figure:
 
 
 class _Side:
-    """A compared point as a row of the sweep with index `number`; its columns are attributes."""
+    """A compared point with the values of one of the sweeps, by index; its columns are attributes."""
 
     def __init__(self, point: ComparedPoint, number: int) -> None:
         self.routing, self.pattern, self.load = point.routing, point.pattern, point.load

@@ -16,12 +16,13 @@ from experiments.results.open import Run, Simulation
 
 Events = Sequence[tuple[float, str]]
 IN_SECONDS, IN_CYCLES = "{:8.3f} s", "cycle {:,.0f}"  # formats of times
-# Up to this many events are listed in one column below a figure; beyond, only faults, in several columns.
+# Up to this many events are listed below a figure in one column. Longer lists have several columns, and no
+# new plans.
 _FEW = 14
 _MAX_LISTED = 200
-_LINE_INCHES, _CHARACTER_INCHES = 0.14, 0.068  # at the font size of the list
-_NUMBER_INCHES = 0.15  # width of a number with its frame
-_LEVELS = 3  # rows of numbers, if lines are close together
+_LINE_INCHES, _CHARACTER_INCHES = 0.14, 0.068  # height of a line and width of a character in the list
+_NUMBER_INCHES = 0.15  # width of an event's number with its frame
+_LEVELS = 3  # rows of numbers above vertical lines that are close together
 
 
 AnyRun = TypeVar("AnyRun", Run, Simulation)
@@ -56,7 +57,7 @@ def mark_events(axes: Axes, events: Events, *, numbered: bool = True) -> None:
         numbered: whether the lines have numbers.
     """
     left, right = axes.get_xlim()
-    levels = [float("-inf")] * _LEVELS  # right end of the last number in each row
+    levels = [float("-inf")] * _LEVELS  # for each row of numbers, the right end of its last number
     # The layout engine runs later, but the width of axes is nearly final.
     figure = axes.get_figure(root=True)
     assert figure is not None

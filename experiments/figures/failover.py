@@ -75,7 +75,7 @@ def _draw(summary: FailoverSummary, probes: Table, events: Events) -> Figure:
 
 
 def _new_panels(below: float) -> tuple[Figure, npt.NDArray[Any]]:
-    """Returns a figure with panels of losses above panels of hops; the second column is enlarged.
+    """Returns a figure with panels of losses above panels of hops; the second column enlarges a time span.
 
     In narrow figures, the enlarged panels are below the others.
     """

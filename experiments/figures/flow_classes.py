@@ -75,7 +75,7 @@ def draw_classes_compared(comparison: Comparison) -> Figure:
 def _bars(
     axes: Axes, rows: Mapping[str, OptionalValues], shades: Sequence[str], invalid: Sequence[bool]
 ) -> None:
-    """Draws a group of bars per class; a dash marks runs without complete flows in it."""
+    """Draws a group of bars per class; a dash marks a run without complete flows in the class."""
     width = 0.85 / len(shades)
     for run, shade in enumerate(shades):
         places = np.arange(len(rows)) + (run - (len(shades) - 1) / 2) * width

@@ -22,7 +22,7 @@ from topology.errors import ParameterError
 from topology.faults import CONTROLLER, ComponentKind, names_host_link, parse_components
 from topology.layout import Layout
 
-_MAX_DRAWN = 4000  # links; drawings of more are solid black
+_MAX_DRAWN = 4000  # largest number of links to draw; more would look solid black
 
 
 def draw_links(run: Run | Simulation) -> Figure:

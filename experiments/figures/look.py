@@ -183,7 +183,7 @@ def _settings(look: Look) -> Any:
 def _fit(figure: Figure) -> None:
     """Wraps long labels and sets tick sizes, as some ticks are created only when a figure is written."""
     settings: Any = rcParams
-    letters = 72 / (_LETTER * settings["font.size"])  # per inch
+    letters = 72 / (_LETTER * settings["font.size"])  # letters per inch
     for axes in figure.axes:
         place = axes.get_position()
         for axis, inches in (

@@ -23,7 +23,7 @@ from experiments.results.open import Run
 from experiments.results.parts.programs import ProgramRecord
 from experiments.results.tables import LINK_COLUMNS, LINKS
 
-_MAX_NAMED = 5  # busiest links, which are named in the legend
+_MAX_NAMED = 5  # number of busiest links to draw and name in the legend
 _STYLES = ("-", "--", "-.", ":", (0, (1, 3)))
 _MAX_BARS = 40
 _LONGEST_LABEL = 60
@@ -85,7 +85,7 @@ def _throughput(axes: Axes, run: Run) -> None:
             linewidth=1.4 if named else 0.6,
             label=str(names[index]).removesuffix(")").replace(" (", ", ") if named else None,
         )
-    if not most or most > rate / 2:  # otherwise the line would squeeze the curves
+    if not most or most > rate / 2:  # a line far above the curves would squeeze them
         axes.axhline(rate, color="0.5", linewidth=0.8, linestyle=":", label="link rate")
         most = max(most, rate)
     axes.set(ylabel="throughput of links, Mbit/s", ylim=(0, most * 1.1))

@@ -29,7 +29,7 @@ from experiments.results.parts.replications import Interval
 from experiments.results.tables import reporting_corruption
 
 _MIN_SPAN, _MIN_PANEL = 0.1, 1.6
-_MAX_SEEDS = 6  # labels below an axis
+_MAX_SEEDS = 6  # largest number of labels below an axis
 
 
 def draw_seed(run: Run | Simulation) -> dict[str, Figure]:
@@ -59,7 +59,7 @@ def draw_seeds(run: Run | Simulation) -> dict[str, Figure]:
     """
     runs = run.replications
     for one in runs:
-        one.check()  # draw nothing if one of them is damaged
+        one.check()  # draw nothing if a replication is damaged
     figures = {
         f"{one.folder.relative_to(run.folder) / name}": figure
         for one in runs

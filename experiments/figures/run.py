@@ -33,8 +33,8 @@ from experiments.results.tables import (
 )
 from topology.errors import ParameterError
 
-_MAX_DIGITS = 15  # total digits above bars before numbers are rotated
-_MAX_HOPS = 255  # maximum of a TTL
+_MAX_DIGITS = 15  # with more digits above all bars, the numbers are rotated
+_MAX_HOPS = 255  # largest TTL
 
 Values = npt.NDArray[np.float64]
 

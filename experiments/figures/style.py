@@ -263,7 +263,7 @@ def interval_handle() -> Line2D:
 
 
 class _PlainLogFormatter(LogFormatter):
-    """Labels like 480 instead of 4.8 x 10^2; horizontal axes and small figures have space for only a few."""
+    """Labels logarithmic axes with numbers like 480, not 4.8 x 10^2; with `few`, leaves most of them out."""
 
     def __init__(self, *, few: bool) -> None:
         super().__init__(minor_thresholds=_LABELLED_DECADES)
@@ -274,7 +274,7 @@ class _PlainLogFormatter(LogFormatter):
         return f"{x:g}" if shown else ""
 
     def _has_room(self, x: float) -> bool:
-        """Returns whether an axis with few labels shows `x`: its digit is 1, 2 or 5 (on long axes: 1)."""
+        """Returns whether an axis with few labels shows `x`: its digit must be 1, 2 or 5; on long axes, 1."""
         low, high = self.axis.get_view_interval() if self.axis is not None else (1.0, 1.0)
         digits = "125" if 0 < low < high <= low * _NARROW else "1"
         return f"{x:.0e}"[0] in digits

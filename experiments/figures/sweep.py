@@ -74,7 +74,7 @@ def draw_sweep(results: Sweep | SimulatedSweep) -> dict[str, Figure]:
 
 
 def _of_links(settings: SweepSettings) -> dict[str, str]:
-    """Returns setting -> its words in a title, for emulated links."""
+    """Returns name of a setting of emulated links -> its words in a title."""
     return {
         "link_rate_bps": f"{settings.link_rate_bps / 1e6:g} Mbit/s links",
         "frame_bytes": f"{settings.frame_bytes}-byte frames",
@@ -83,7 +83,7 @@ def _of_links(settings: SweepSettings) -> dict[str, str]:
 
 
 def _of_routers(routers: RouterRecord) -> dict[str, str]:
-    """Returns setting -> its words in a title, for simulated routers."""
+    """Returns name of a setting of simulated routers -> its words in a title."""
     words = {"packet_flits": f"{routers.packet_flits}-flit packets"}
     if routers.flow_control != CREDIT:
         return {**words, "queue_packets": f"{routers.queue_packets}-packet queues"}
@@ -94,7 +94,7 @@ def _of_routers(routers: RouterRecord) -> dict[str, str]:
 def _title(
     results: Sweep | SimulatedSweep, fixed: Mapping[str, str], rows: Sequence[SweptRow], axis: Axis
 ) -> str:
-    """Returns a title with fabric, fixed settings and, if it is fixed, the load."""
+    """Returns a title: the fabric, the fixed settings, and the load if all points have the same load."""
     manifest = results.manifest
     shown = [text for name, text in fixed.items() if not manifest.sweep.varies(name)]
     load = f" at a load of {rows[0].load:g}" if axis.key and not axis.loads else ""

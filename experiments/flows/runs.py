@@ -18,7 +18,7 @@ from traffic.metrics.measurements import Clock, TrafficResult
 from traffic.workload.flows.flow_list import FlowList
 
 _NS = 1_000_000_000
-# Flows of one byte per round and number of hops, one after another in the empty fabric.
+# Number of one-byte flows per round and number of hops; they run one at a time in the empty fabric.
 _TRIALS = 11
 # A busy machine can only lengthen a time, so that the minimum counts. The minima are stable once a round
 # lowers none of them by more than this share.
@@ -70,7 +70,7 @@ def base_times_ms(fabric: LiveFabric, options: FlowOptions) -> dict[int, float]:
 
 
 def stable_minimum(measure: Callable[[], Mapping[int, float]]) -> dict[int, float]:
-    """Repeats rounds of measurements until their minima are stable, and returns these.
+    """Repeats rounds of measurements until the minima are stable, and returns the minima.
 
     Args:
         measure: measures one round: key -> value above 0.

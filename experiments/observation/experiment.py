@@ -1,4 +1,4 @@
-"""Progress of an experiment on a fabric that it uses alone, as its events report it."""
+"""Progress of an experiment that uses its fabric alone, taken from the experiment's events."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ class ExperimentProgress:
 
     def __init__(self) -> None:
         self._started: TrafficStarted | CollectiveStarted | None = None
-        self._reported: tuple[float, Progress] | None = None  # time in s, report
+        self._reported: tuple[float, Progress] | None = None  # (time in s, latest report)
 
     def take(self, event: Event) -> None:
         """Updates the progress from an event."""

@@ -1,4 +1,4 @@
-"""Incidents: probes around a change of the fabric, from before it until all probed pairs deliver again."""
+"""Incidents: probes around a change of the fabric, sent until all probed pairs deliver again."""
 
 from __future__ import annotations
 
@@ -29,10 +29,10 @@ from traffic.metrics.silence import Silence
 
 MAX_PAIRS, MIN_PAIRS = 16, 2
 _STEP_S = 0.002
-_SETTLED_S = 0.1  # from the end of the change until lost probes are noticed
+_SETTLED_S = 0.1  # time after a change until lost probes are noticed
 _QUIET_S, _LONGEST_S = 1.0, 20.0
-_DECIDED_S = 0.9  # below _QUIET_S, so that the repairer is known before the probes end
-_FIRST_RUN = 30_000  # the ids of other probes of a fabric are smaller
+_DECIDED_S = 0.9  # below _QUIET_S, so that it is known who repaired before the probes end
+_FIRST_RUN = 30_000  # other probes of a fabric have smaller ids
 _runs = itertools.count(_FIRST_RUN)
 
 
@@ -184,7 +184,7 @@ class Incident:
     def _check_for_plan(self) -> None:
         """Records the controller's plan for the change once it has reported one."""
         controller = self._fabric.controller
-        with contextlib.suppress(PolarLabError):  # its last report is of a fatal error
+        with contextlib.suppress(PolarLabError):  # the controller's last report is a fatal error
             controller.catch_up()
         for report in tuple(controller.replans):
             if self.changed_s is not None and report.monotonic_s > self.changed_s:
@@ -209,7 +209,7 @@ def affected_pairs(
     """
     topology, hosts = fabric.options.topology, fabric.hosts
     chosen = _failure(fabric, components)
-    if not chosen.any_failed:  # the controller, or the link of a host: any pair will do
+    if not chosen.any_failed:  # for the controller or the link of a host, any pair is suitable
         pairs = [(one, two) for one in hosts for two in hosts if one.router != two.router]
         return _spread(pairs, fabric)
     routers = np.array([host.router for host in hosts])
@@ -238,11 +238,11 @@ def _spread(pairs: list[tuple[Host, Host]], fabric: LiveFabric) -> list[tuple[Ho
 
 
 class IncidentCourses:
-    """Adds the course of incidents to a timeline: the repair with its losses, and later changes of these."""
+    """Adds events of incidents to a timeline: the repair with its losses, and later changes of the losses."""
 
     def __init__(self, timeline: Timeline) -> None:
         self._timeline = timeline
-        self._reported: tuple[int, str] | None = None  # number of the incident, its losses in words
+        self._reported: tuple[int, str] | None = None  # number and losses of the last incident
 
     def tell(self, incident: Incident) -> None:
         """Adds the event that all pairs of an incident deliver again, or that its probes have ended."""
@@ -288,7 +288,7 @@ def _losses(state: IncidentState) -> str:
 
 
 _UNUSUAL = 2  # a silence is unusual if it is longer than this many times the longest one before the change
-_BEFORE_S = 8.0  # length of the time before the change used for the comparison
+_BEFORE_S = 8.0  # seconds before the change in which silences are compared
 _SELDOM_S = 1.0  # a pair with longer silences even without a failure sends too seldom to show one
 
 

@@ -125,7 +125,7 @@ class Validity:
     """Judgement of the current measurement.
 
     Attributes:
-        valid: whether it can be trusted; None if it is not judged.
+        valid: whether the measurement can be trusted; None if it is not judged.
         reason: the reason, in words.
         held_frame_times: longest mean time for which a switch held frames in the last second, in frame times;
             None if it is not observed.
@@ -191,7 +191,7 @@ class IncidentState:
         what: the change, in words.
         pairs: number of probed pairs of hosts.
         interval_ms: time between two probes of a pair.
-        sent, lost: probes so far; a probe is lost if a later one of its pair overtook it, or it is overdue.
+        sent, lost: probes so far; a probe is lost if it is overdue or a later one of its pair overtook it.
         silence_ms: longest time between two arrivals of a pair.
         repaired_ms: time from the change until all pairs delivered again; None before that.
         repaired_by: `switches`, `controller`, `nothing was broken`, or None before it is known.

@@ -37,7 +37,7 @@ from topology.faults import Component
 
 # Seconds between two states: with a viewer, without one, and during an incident.
 WATCHED_S, UNWATCHED_S, INCIDENT_S = 0.5, 1.0, 0.2
-_JUDGED_AFTER_S = 2.0  # from the start of traffic
+_JUDGED_AFTER_S = 2.0  # time from the start of traffic to its first judgement
 
 
 class Observer:
@@ -166,7 +166,7 @@ class Observer:
 
     @property
     def links(self) -> int:
-        """Number of link directions; their queues have the first numbers, those of ports to hosts follow."""
+        """Number of link directions. Their queues have the lowest numbers, before those of ports to hosts."""
         return self._readings.links
 
     def _port_changed(self, switch: int, port: int, up: bool, time_s: float) -> None:
@@ -280,7 +280,7 @@ class Observer:
     def _check_controller(self) -> None:
         """Reports the controller's new plans, and changes of its state."""
         controller = self._fabric.controller
-        with contextlib.suppress(PolarLabError):  # its last report is of a fatal error
+        with contextlib.suppress(PolarLabError):  # the controller's last report is a fatal error
             controller.catch_up()
         running = "running" if controller.running else "killed" if controller.stopped else "ended"
         if running != self._controller:

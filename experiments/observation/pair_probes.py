@@ -24,9 +24,9 @@ from traffic.wire.probe_frame import build_probe
 from traffic.wire.tags import Tagger, new_key
 
 INTERVAL_S = 0.01
-BEFORE_S = 0.03  # of probes before the change
-_MAX_SHARE = 0.05  # of a link's rate
-_PATIENCE_S = 0.5  # then a probe that has not arrived is overdue
+BEFORE_S = 0.03  # time of probing before the change
+_MAX_SHARE = 0.05  # largest share of a link's rate that probes may use
+_PATIENCE_S = 0.5  # a probe that has not arrived in this time is overdue
 
 
 def probe_interval_s(pairs: int, rate_bps: int) -> float:
@@ -101,13 +101,13 @@ class ProbeArrivals:
         return longest
 
     def _lateness_s(self) -> list[float]:
-        """Returns, for each probe, by how much it and all earlier probes were sent late in total, in s."""
+        """Returns, for each probe, the sum in s of the delays of its own and all earlier transmissions."""
         gaps = [after - before for before, after in itertools.pairwise(self.sent_s)]
         late = [max(0.0, gap - self._interval_s) for gap in gaps]
         return [0.0, *itertools.accumulate(late)]
 
     def recovered_s(self, changed_s: float, now_s: float) -> float | None:
-        """Returns the time at which the last pair delivered again after a change; None if one is silent."""
+        """Returns the time when the last pair delivered again after a change; None while a pair is silent."""
         latest_s = changed_s
         for arrivals in self.arrived:
             after = [(sequence, time_s) for sequence, time_s in arrivals if time_s >= changed_s]
@@ -117,7 +117,7 @@ class ProbeArrivals:
                 if sequence > before + 1:
                     latest_s = max(latest_s, time_s)
             first, time_s = after[0]
-            if self.sent_s[first] > changed_s + self._interval_s:  # those sent at the change were lost
+            if self.sent_s[first] > changed_s + self._interval_s:  # earlier ones were lost
                 latest_s = max(latest_s, time_s)
         # A failure may take effect with a delay: wait a few intervals before the pairs count as repaired.
         return latest_s if now_s > latest_s + 5 * self._interval_s else None

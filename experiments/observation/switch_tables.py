@@ -70,7 +70,7 @@ def read_switch(fabric: LiveFabric, switch: str) -> SwitchTables:
     dead = vswitch is None or vswitch.daemon_killed or bool(vswitch.ended_programs())
     rules: tuple[str, ...] = ()
     groups: tuple[str, ...] = ()
-    with contextlib.suppress(CommandError):  # it is starting, or has just ended
+    with contextlib.suppress(CommandError):  # the switch is starting, or has just ended
         rules, groups = ((), ()) if dead else fabric.network.dump_tables(switch)
     plan = fabric.plan.switches[router]
     planned = describe(plan)
@@ -116,7 +116,7 @@ def adaptive_groups(
 
 
 def _first_port(planned: dict[int, Group], number: int) -> int | None:
-    """Returns the port to which a group's first bucket sends, directly or through other groups, or None."""
+    """Returns the port to which a group's first bucket sends, perhaps via other groups; None without one."""
     while group := planned.get(number):
         number = -1
         for action in group.buckets[0].actions:

@@ -45,7 +45,7 @@ class Timeline:
         """Adds an event.
 
         Args:
-            kind: its kind, one of those in `Entry`.
+            kind: kind of the event, one of the kinds in `Entry`.
             text: the event, in words.
             incident: number of the incident that it belongs to.
             monotonic_s: its time on time.monotonic's clock; now if None.
@@ -59,7 +59,7 @@ class Timeline:
             self._on_entry(entry)  # while locked, so that events are reported in order
 
     def replay(self, begin: Callable[[], object]) -> None:
-        """Reports all kept events again; events added meanwhile follow them.
+        """Reports all kept events again; events that are added during the replay follow them.
 
         Args:
             begin: called before the first event.

@@ -25,7 +25,7 @@ def citation(name: str) -> str:
         name: one of the keys of `citations`.
 
     Raises:
-        UsageError: it is unknown; the message lists all of them.
+        UsageError: the name is unknown; the message lists all names.
     """
     known = citations()
     key = spelled(name, known)

@@ -28,17 +28,17 @@ from experiments.figures.style import (
 )
 from experiments.papers.model import BarChart, Plot, Row
 
-_LARGE = 999.5  # numbers from here on are shown with all their digits
+_LARGE = 999.5  # numbers from this one on are shown with all their digits
 _MAX_TICKS, _TICK_STEPS = 7, (1, 2, 5, 10)  # ticks of a horizontal axis: few, as panels are narrow
 _HOLLOW: Mapping[str, Any] = {"markersize": 5, "markerfacecolor": "white", "zorder": 3}
 _LINES = ("-", "--", ":", "-.")
 _FEW = 8  # up to this number, each curve has its own colour
 # A curve's name, such as `PF-UGAL_PF`: the network, and the routing as papers abbreviate it.
 _OF_ROUTING = re.compile(r"(.+)[- ]((?:MIN|UGAL|NCA|VAL)\S*)")
-# Name of a curve -> its marker, its colour and its line.
+# Name of a curve -> its marker, colour and line style.
 Styles = Mapping[str, tuple[str, str, str]]
 _INCHES, _MAX_INCHES = (7.0, 4.6), 13.0
-_ROOM = 0.5  # margin of a panel, as a share of its axis, for the numbers beside the bars
+_ROOM = 0.5  # space for the numbers beside the bars, as a share of the panel's axis
 _CHART_INCHES, _NAMES_INCHES, _LINE_INCHES = 13.0, 2.5, 0.24
 
 
@@ -180,7 +180,7 @@ def _markers() -> Iterator[tuple[str, str]]:
 def _draw_curve(
     axes: Axes, plot: Plot, rows: Sequence[Row], name: str, style: tuple[str, str, str], zorder: float
 ) -> None:
-    """Draws a curve with its intervals, with hollow markers where the plot asks for them."""
+    """Draws a curve with its intervals; points that `plot.full` marks as not full get hollow markers."""
     marker, colour, line = style
     x, y = ([row[column] for row in rows] for column in (plot.x, plot.y))
     axes.plot(x, y, line, marker=marker, color=colour, markersize=scaled(4), label=name, zorder=zorder)

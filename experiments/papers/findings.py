@@ -14,7 +14,7 @@ import msgspec
 from experiments.papers.claims import Claim
 
 Kind = Literal["slip", "reading", "unconfirmed"]
-_REACH = 0.1  # a finding also explains numbers that differ from its own by this share
+_REACH = 0.1  # a finding also explains numbers that differ from the finding's number by up to this share
 _ROUNDING = 1e-9
 WITHIN, NOT_COMPUTED = "within", "not computed"
 OUTCOMES = (WITHIN, *get_args(Kind), NOT_COMPUTED)
@@ -28,7 +28,7 @@ class Finding:
         paper: the paper, one of PAPERS.
         item: the figure, table or section.
         key: name of the claim within its item.
-        value: the computed number that it explains.
+        value: the computed number that this finding explains.
         kind: `slip` if a count or counterexample shows that the paper's number is wrong; `reading` if the
             number depends on something that the text leaves open, and another reading agrees; `unconfirmed`
             if no reading agrees.
@@ -59,7 +59,7 @@ def _by_claim() -> Mapping[tuple[str, str, str], Finding]:
 
 
 def finding_on(claim: Claim, value: float) -> Finding | None:
-    """Returns the finding (a known reason) that explains a number outside its tolerance; None without one.
+    """Returns the finding that explains why a number is outside a claim's tolerance; None if there is none.
 
     A finding explains one number, and others that differ from it by no more than the tolerance of the claim
     or a tenth of the number. For counts it explains that number alone. So a finding does not excuse an error

@@ -17,7 +17,7 @@ from topology.analysis.resilience import Resilience, distances_after, resilience
 SEARCHES, QUICK_SEARCHES = 8, 2
 _MANY_ROUTERS = 4096  # in larger graphs searches take long and their results differ little
 RUNS, QUICK_RUNS = 100, 20
-_STEP = 0.05  # between shares of failed links
+_STEP = 0.05  # step between shares of failed links
 
 
 def bisection_row(family: str, network: Network, scale: Scale) -> Row:
@@ -91,7 +91,7 @@ class Failures:
 
         Args:
             label: label of the network.
-            base: label of the network of the divisor.
+            base: label of the network whose share is the divisor.
         """
         return self.found[label].median / self.found[base].median
 

@@ -2,6 +2,6 @@
 
 from __future__ import annotations
 
-LIST, ALL = "list", "all"  # given instead of a paper, and instead of an item
-NONE = "none"  # given instead of labels of curves: simulate no curve
-OTHER_PRICES = "other prices than the paper's"  # why a claim is not compared
+LIST, ALL = "list", "all"  # words that replace the name of a paper, and of an item
+NONE = "none"  # replaces labels of curves: simulate no curve
+OTHER_PRICES = "other prices than the paper's"  # note on claims that are not compared

@@ -42,13 +42,13 @@ LEFT_OUT: Mapping[str, Mapping[str, str]] = {
 
 
 def check_paper(paper: str) -> str:
-    """Returns the name of a paper.
+    """Checks and returns the name of a paper.
 
     Args:
         paper: the name.
 
     Raises:
-        UsageError: it is unknown; the message lists all papers.
+        UsageError: the name is unknown; the message lists all papers.
     """
     paper = spelled(paper, PAPERS)
     if paper not in PAPERS:
@@ -108,6 +108,6 @@ def items_of_all(paper: str, *, real: bool) -> list[str]:
 
     Args:
         paper: the paper, one of PAPERS.
-        real: whether to include those that send real packets.
+        real: whether to include figures that send real packets.
     """
     return [name for name, one in ITEMS[paper].items() if real or not sends_real_packets(one)]

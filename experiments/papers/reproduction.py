@@ -35,7 +35,7 @@ from topology.parameters import hint
 
 # Packages whose code determines the numbers.
 _PACKAGES = ("topology", "experiments/papers")
-# What the last _END_BYTES bytes of a completely written figure contain.
+# Bytes that a completely written figure contains among its last _END_BYTES bytes.
 _ENDS, _END_BYTES = {".png": b"IEND", ".svg": b"</svg>"}, 16
 
 
@@ -290,7 +290,7 @@ def checked(claim: Claim, found: Value | None, *, compared: bool = True) -> Chec
 
 
 def _digest(scale: Scale) -> str:
-    """Returns the digest of the user's prices; empty if there are none."""
+    """Returns the digest of the user's prices, or an empty string for the paper's prices."""
     return prices_digest(scale.prices) if scale.prices else ""
 
 
@@ -316,8 +316,9 @@ def _complete(item: AnyItem, paper: str, name: str, scale: Scale, folder: Path) 
     resumes = isinstance(item, SimulatedItem)  # stored points have their own seeds
     others = (record.paper, record.quick, record.prices) != (paper, scale.quick, _digest(scale))
     if others or (other_seeds and not resumes):
-        raise ParameterError(f"{folder} has {name} with other options; choose another --out")
-    searched_less = "METIS" in record.remark and not search_remark()  # METIS has been installed since then
+        raise ParameterError(f"{folder} has {name} with other options; give a new --out")
+    # The record was computed without METIS, which is installed now.
+    searched_less = "METIS" in record.remark and not search_remark()
     complete = record.version == papers_version() and not record.missing and not searched_less
     if other_seeds or not complete or not all(map(_is_complete, _files(item, name, folder))):
         return None
@@ -337,7 +338,7 @@ def _check_own(data: Path, columns: Sequence[str], record: Path) -> None:
     line = read_bytes(data, RESULT_BYTES).partition(b"\n")[0]
     header = line.decode(errors="replace").rstrip("\r")
     if header != ",".join(columns):
-        raise ParameterError(f"{data} is a different table and would be overwritten; choose another --out")
+        raise ParameterError(f"{data} is a different table and would be overwritten; give a new --out")
 
 
 def _digest_of_data(file: Path, values: Mapping[str, Value]) -> str:
@@ -347,7 +348,7 @@ def _digest_of_data(file: Path, values: Mapping[str, Value]) -> str:
 
 
 def is_as_computed(data: Path, record: ComputedItem) -> bool:
-    """Returns whether a data file and its record match the digest in the record; True if that has none.
+    """Returns whether a data file and its record match the record's digest; True for a record without one.
 
     Args:
         data: the file.

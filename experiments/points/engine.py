@@ -1,4 +1,4 @@
-"""Engine of points: runs the missing ones of many measurements, and keeps each as it ends.
+"""Engine of points: runs the missing points of many measurements, and keeps each point as it ends.
 
 The points of one fabric are a group, which says which to run next: all missing ones, or the next steps of a
 search. A back end runs them: one after another on a fabric that stays up (`in_turn.py`), in processes of this
@@ -23,7 +23,7 @@ from topology.errors import Terminated
 FabricT = TypeVar("FabricT")
 PointT = TypeVar("PointT")
 OutcomeT = TypeVar("OutcomeT")
-_MAX_AHEAD = 8  # loads of a search that are tried at once, although the first may make the others needless
+_MAX_AHEAD = 8  # largest number of loads that a search tries at the same time
 
 
 class PointGroup(ABC, Generic[FabricT, PointT, OutcomeT]):
@@ -34,8 +34,8 @@ class PointGroup(ABC, Generic[FabricT, PointT, OutcomeT]):
         """Returns the points to run next, including those already running; empty if all are done.
 
         Args:
-            ahead: loads of a search that may be tried at once, although the first may make the others
-                needless.
+            ahead: number of loads that a search may try at the same time; the result at the first may make
+                the others unnecessary.
         """
 
     @property
@@ -70,8 +70,8 @@ class PointGroup(ABC, Generic[FabricT, PointT, OutcomeT]):
             seconds_left: upper bound of the time of all missing points in s; None if it is not known.
         """
 
-    def load(self, on_event: OnEvent) -> None:  # most have nothing to load
-        """Loads code, once, before processes are forked that would otherwise each load it.
+    def load(self, on_event: OnEvent) -> None:  # most groups have nothing to load
+        """Loads code that all points need, before processes are forked; otherwise each would load it.
 
         Args:
             on_event: called with each event.
@@ -191,8 +191,8 @@ class _Course:
 
     def __init__(self, groups: Iterable[Group], back_end: BackEnd) -> None:
         self._groups = [*groups]
-        self._waiting = deque(self._groups)  # groups list their points only when it is their turn
-        self._under_way: dict[Group, list[Any]] = {}  # of groups that are open, the oldest first
+        self._waiting = deque(self._groups)  # groups that are not open; they have not listed their points yet
+        self._under_way: dict[Group, list[Any]] = {}  # open group, the oldest first -> its running points
         self._back_end = back_end
         self._began_s, self._done = time.monotonic(), 0
 
@@ -253,7 +253,7 @@ def report_if_interrupted(
     Args:
         folder: the folder.
         asked: number of requested points.
-        kept: returns the number of these that the folder has.
+        kept: returns the number of requested points that the folder has.
         on_event: called with the event.
     """
     try:

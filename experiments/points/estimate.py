@@ -23,12 +23,12 @@ from topology.families.low_diameter.polarfly import PolarFly
 from topology.shortest_paths import host_pairs_by_distance
 
 _SETTLING_CYCLES = 5000  # typical length of a warm-up that ends at steady state
-# Bytes of plans and tables made per second, with and without their proof, measured on ER_7 to ER_31; and the
-# minimum time.
+# Speed of planning in bytes of plans and tables per second, with and without the proof, measured on ER_7 to
+# ER_31; and the least time of a plan in s.
 _PROVEN_BYTES_PER_S, _PLANNED_BYTES_PER_S, _MIN_PLAN_S = 20e6, 100e6, 0.1
-_DETOURED = 1.5  # typical ratio of the hops of packets that may take detours to minimal hops
-# Typical seconds of a fabric of real switches: to come up, per switch, and per routing for controller and
-# check of all pairs; of a run in addition to its traffic; of the short runs that calibrate a link rate.
+_DETOURED = 1.5  # typical ratio of hops to minimal hops for routings with detours
+# Typical times in s with real switches: to bring up a fabric, per switch, per routing (controller and check
+# of all pairs), per run in addition to its traffic, and to calibrate a link rate.
 _UP_S, _SWITCH_S, _ROUTING_S, _RUN_S, _CALIBRATION_S = 5.0, 0.15, 5.0, 3.0, 60.0
 SHORT_SIMULATION = "a short simulation of ER_7 on this machine, scaled by packet hops and routers"
 KEPT_POINTS = "times of points of the same curves, and " + SHORT_SIMULATION
@@ -41,8 +41,8 @@ class Estimate:
 
     Attributes:
         points: number of requested points; an upper bound for searches of saturation.
-        done: number of these that the output directory already has.
-        missing: number of the others.
+        done: number of requested points that the output directory already has.
+        missing: number of requested points that it does not have.
         seconds: estimated time until the end in s; None if it is not known.
         core_seconds: estimated time if one core did all the work, in s; None if it is not known, or for real
             packets.
@@ -82,9 +82,10 @@ class Work:
 
     Attributes:
         fabric: specification of the fabric.
-        traffic: representative traffic, at their mean load; None if its length is not known in advance.
+        traffic: traffic that represents all simulations, at their mean load; None if its length is not known
+            in advance.
         count: number of simulations.
-        seconds: time of one in s, from similar kept points; None if there are none.
+        seconds: time of one simulation in s, from similar kept points; None if there are none.
     """
 
     fabric: FabricOptions
@@ -151,7 +152,7 @@ def _hops(fabric: FabricOptions, traffic: SimulatedTraffic) -> float:
 
 
 def _plan_seconds(fabric: FabricOptions) -> float:
-    """Estimates the time of a plan, its proof and its tables in s; it is proportional to their memory."""
+    """Estimates the time in s to compute a plan, its proof and its tables, from the memory that they need."""
     usual, reference = (
         _MIN_PLAN_S
         + plan_memory_bytes(one) / (_PROVEN_BYTES_PER_S if _is_proven(one) else _PLANNED_BYTES_PER_S)
@@ -180,12 +181,12 @@ def _reference() -> _Speed:
     fabric = _reference_fabric()
     # Near saturation a hop takes the simulator up to twice as long.
     traffic = SimulatedTraffic("uniform", 0.9, times=Times(warmup=500, window=1000, most_drain=500))
-    prepare_fabric(replace(fabric, topology=PolarFly(2), params={"q": 2}), ignore)  # loads modules first
+    prepare_fabric(replace(fabric, topology=PolarFly(2), params={"q": 2}), ignore)  # loads modules
     began = time.process_time()  # independent of other load on the machine
     prepared = prepare_fabric(fabric, ignore)
     plan_s = time.process_time() - began
     task = task_of(fabric, traffic)
-    task.run(prepared)  # loads the kernel
+    task.run(prepared)  # loads the simulator's compiled code
     began = time.process_time()
     task.run(prepared)
     return _Speed(plan_s, _hops(fabric, traffic) / max(time.process_time() - began, 1e-6))

@@ -52,7 +52,7 @@ class InTurn:
         self._given = group, point
 
     def ended(self, *, wait: bool = True) -> Iterator[Ended]:
-        """Runs the stored point and yields it; yields nothing without `wait`."""
+        """Runs the point stored by `submit` and yields it; yields nothing without `wait`."""
         if wait and self._given:
             (group, point), self._given = self._given, None
             yield group, point, group.do(self._fabric, point)

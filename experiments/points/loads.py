@@ -30,10 +30,10 @@ class LoadSteps:
         return int(self.max_load / self.precision + 1e-9)
 
     def load(self, place: int) -> float:
-        """Returns the load with a given number.
+        """Returns the load with a given index among the possible loads.
 
         Args:
-            place: its number, from 1.
+            place: the index, from 1.
         """
         return round(place * self.precision, 9)
 
@@ -43,8 +43,8 @@ def next_loads(loads: LoadSteps, tried: Mapping[float, bool], ahead: int = 1) ->
 
     Args:
         loads: the loads of the curve.
-        tried: load -> whether it is stable.
-        ahead: number of loads to try at once, although the first may make the others needless.
+        tried: load -> whether the load is stable.
+        ahead: number of loads to try at the same time; the first may make the others unnecessary.
     """
     missing, carried, beyond = _open(loads, tried)
     spans = deque([(carried, beyond)] if not missing else [])
@@ -62,7 +62,7 @@ def max_loads_left(loads: LoadSteps, tried: Mapping[float, bool]) -> int:
 
     Args:
         loads: the loads of the curve.
-        tried: load -> whether it is stable.
+        tried: load -> whether the load is stable.
     """
     missing, carried, beyond = _open(loads, tried)
     between = loads.steps if missing else beyond - carried
@@ -90,7 +90,7 @@ def tried_in_order(loads: LoadSteps, known: Mapping[float, bool]) -> dict[float,
 
     Args:
         loads: the loads of the curve.
-        known: load -> whether it is stable; more or fewer loads than the search needs.
+        known: load -> whether the load is stable; more or fewer loads than the search needs.
     """
     tried: dict[float, bool] = {}
     while (found := next_loads(loads, tried)) and found[0] in known:

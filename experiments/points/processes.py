@@ -19,9 +19,10 @@ from emulation.requirements import available_memory_bytes
 from experiments.events.base import Event, OnEvent
 from experiments.points.engine import Ended, Group
 from topology.errors import MachineError
+from topology.plugins import plugin_failure
 
-_MAX_DEATHS = 3  # of processes in one point
-_MEMORY_SHARE = 0.5  # of the free memory, which an additional fabric may take
+_MAX_DEATHS = 3  # after so many deaths of processes in one point, the error is raised
+_MEMORY_SHARE = 0.5  # share of the free memory that an additional fabric may take
 _END_S = 5.0
 if TYPE_CHECKING:
     Pipe = Connection[Any, Any]
@@ -52,7 +53,7 @@ class _Failed(NamedTuple):
 
 
 class _Died(NamedTuple):
-    """Instead of an outcome: the worker died while it ran the point."""
+    """Stands for the outcome of a point whose worker died."""
 
     exit_code: int | None
 
@@ -63,8 +64,8 @@ class _Crew:
     def __init__(self, group: Group, foreign: Iterable[Pipe]) -> None:
         self.process, self.control = _forked(_lead, group, foreign, daemon=False)
         self.ready = False
-        self.points: list[Any] = []  # running
-        self.events: list[Event] = []  # reported together once the fabric is up, apart from other fabrics'
+        self.points: list[Any] = []  # points that are running
+        self.events: list[Event] = []  # reported together, once the fabric is up
 
     def dismiss(self) -> None:
         """Makes the process and its workers end."""
@@ -124,7 +125,7 @@ class Processes:
         """Sends a point to the group's processes."""
         crew = self._crews[group]
         crew.points.append(point)
-        with contextlib.suppress(ConnectionError):  # it has died: `ended` handles that next
+        with contextlib.suppress(ConnectionError):  # the process has died; `ended` handles that next
             crew.control.send(point)
 
     def close(self, group: Group) -> None:
@@ -171,7 +172,7 @@ class Processes:
             return
         crew.ready = True
         self._report(crew)
-        for point in crew.points:  # of a predecessor that died
+        for point in crew.points:  # points that a predecessor left when it died
             crew.control.send(point)
 
     def _report(self, crew: _Crew) -> None:
@@ -198,14 +199,14 @@ class Processes:
 
 
 def _readable(connections: Iterable[Pipe], timeout_s: float | None) -> list[Pipe]:
-    """Returns the connections that are readable; waits for the first."""
+    """Waits until a connection is readable, and returns all connections that are."""
     return [one for one in wait([*connections], timeout_s) if isinstance(one, Connection)]
 
 
 def _forked(
     target: Callable[..., None], group: Group, foreign: Iterable[Pipe], *others: Any, daemon: bool
 ) -> tuple[BaseProcess, Pipe]:
-    """Forks a process with a connection to this one; it closes the `foreign` connections.
+    """Forks a process and returns it with a connection to it; the new process closes those in `foreign`.
 
     A fork shares tables of any size at once; a fresh interpreter would run a user's script again.
     """
@@ -241,8 +242,8 @@ def _lead(control: Pipe, group: Group) -> None:
             _dispatch(control, group, fabric)
     except (EOFError, ConnectionError):
         raise
-    except Exception as error:  # the parent raises it
-        control.send(_Failed(error))
+    except Exception as error:  # the parent raises the error
+        control.send(_Failed(plugin_failure(error) or error))
 
 
 def _dispatch(control: Pipe, group: Group, fabric: Any) -> None:
@@ -279,11 +280,11 @@ def _dispatch(control: Pipe, group: Group, fabric: Any) -> None:
 
 
 def _work(control: Pipe, group: Group, fabric: Any) -> None:
-    """Runs points until the other end of the connection is closed."""
+    """Runs the points that arrive over a connection, until its other end is closed."""
     while True:
         point = control.recv()
         try:
             answer = group.do(fabric, point)
-        except Exception as error:  # the parent raises it
-            answer = _Failed(error)
+        except Exception as error:  # the parent raises the error
+            answer = _Failed(plugin_failure(error) or error)
         control.send(answer)

@@ -51,7 +51,7 @@ class RunningPrograms:
         self._fabric, self._options, self._on_event = fabric, plan.options, on_event
         self._folder = plan.folder_of(seed)
         self._opened = contextlib.ExitStack()
-        self._running: dict[int, NodeProgram] = {}  # by index in the options' programs
+        self._running: dict[int, NodeProgram] = {}  # index among the options' programs -> running program
         self._timed_out: set[int] = set()
         self._stopped: set[int] = set()
         self._reported: set[int] = set()  # servers whose early end was reported
@@ -102,7 +102,7 @@ class RunningPrograms:
         return False
 
     def end(self) -> None:
-        """Ends all programs that still run, including servers, and reports those that failed."""
+        """Ends all programs that still run, including servers, and reports the failed ones."""
         self._stop_guard()
         left = {place: program for place, program in self._running.items() if program.running}
         self._stopped |= left.keys() - self._timed_out

@@ -35,7 +35,7 @@ _NOT_CHECKED = PairCheck(0, 0, 0, 0, 0)
 
 
 class SessionRecorder:
-    """Recorder of a session; a context manager that writes the results at its end, interrupted or not."""
+    """Recorder of a session; a context manager that writes the results at its end, even after Ctrl-C."""
 
     def __init__(self, fabric: LiveFabric, directory: RunDirectory, on_event: OnEvent) -> None:
         """Writes the manifest and starts recording.
@@ -71,7 +71,7 @@ class SessionRecorder:
         self._monitors = self._opened.enter_context(
             Monitors(self._fabric, self._traffic.frame_bytes, self._directory.path)
         )
-        self._clock = Clock(time.monotonic_ns(), time.time_ns())  # starts once the monitors run
+        self._clock = Clock(time.monotonic_ns(), time.time_ns())  # starts once all monitors run
         return self
 
     def __exit__(self, kind: type[BaseException] | None, *_error: object) -> None:

@@ -15,8 +15,8 @@ from experiments.results.text import fabric_text, readable
 
 # Columns with text instead of numbers, in the table of a series of failovers.
 _WORDS = ("failed", "repaired_by", "restored", "negative")
-# Columns that the series' page omits because each failover's own page shows them, and columns that it omits
-# if no failover has a value.
+# The page of a series omits some columns because each failover's own page shows them. It omits other columns
+# if no failover has a value in them.
 _ELSEWHERE = ("packets_sent", "pairs_watched", "pairs_affected")
 _IF_ANY = ("negative", "interrupted", "cpu_stolen_ms", "controller_converged_ms")
 
@@ -91,7 +91,7 @@ def failovers_page(results: Failovers) -> Page:
 
 
 def _columns(rows: Sequence[Mapping[str, Any]]) -> list[str]:
-    """Returns the names of the columns to show in the table of failovers; empty optional ones are omitted."""
+    """Returns the columns of the page's table of failovers; optional columns without values are left out."""
     return [n for n in rows[0] if n not in _ELSEWHERE and (n not in _IF_ANY or any(row[n] for row in rows))]
 
 

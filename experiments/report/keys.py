@@ -203,7 +203,7 @@ def _rows(kind: type, prefix: str = "") -> Iterator[tuple[str, str, str]]:
 
 
 def _record_in(hint: Any) -> tuple[type | None, str]:
-    """Returns the record class that values of a type contain, or None, and the suffix of their key.
+    """Returns the class of the records in a key's type (None if there are none), and the key's suffix.
 
     The suffix is `[]` for a list of records, `.*` for records by name, and empty for a single record.
     """
@@ -224,7 +224,10 @@ _SIMPLE = {int: "integer", float: "number", str: "text", bool: "true or false", 
 
 
 def _type_text(hint: Any) -> str:
-    """Returns a Python type in words about JSON, such as `list of numbers`; shared records are links."""
+    """Returns a Python type in words for JSON, such as `list of numbers`.
+
+    Records that several keys share have their own section on the page, to which the words link.
+    """
     if hint in _SIMPLE:
         return _SIMPLE[hint]
     if is_dataclass(hint) and isinstance(hint, type):

@@ -101,7 +101,7 @@ def figures_of(folder: Path, figures: Mapping[str, Drawn]) -> tuple[PageFigure, 
 
 
 def kept_figure(path: Path) -> PageFigure:
-    """Reads the figure of an SVG file."""
+    """Reads an SVG file as a figure for a page."""
     return _figure(path.with_suffix(""), read_bytes(path, RESULT_BYTES))
 
 

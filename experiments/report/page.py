@@ -32,7 +32,7 @@ def write_report(results: Results, path: Path | None = None, look: Look = PLAIN)
     Raises:
         UsageError: the results are damaged, or the file exists.
         MachineError: the folder is not writable.
-        OSError: it cannot be written.
+        OSError: the file cannot be written.
     """
     if path is not None:
         check_new(path)

@@ -24,7 +24,7 @@ def paper_page(paper: str, items: Sequence[ReproducedItem], scale: Scale, folder
     Args:
         paper: name of the paper.
         items: its figures and tables; their files are in the folder.
-        scale: scale at which they were computed.
+        scale: scale at which the figures and tables were computed.
         folder: folder with figures and data.
     """
     claims = [claim for item in items for claim in item.claims]
@@ -47,7 +47,7 @@ def paper_page(paper: str, items: Sequence[ReproducedItem], scale: Scale, folder
 
 
 def _contents(items: Sequence[ReproducedItem]) -> PageTable:
-    """Returns the overview: a row for each figure and table of the paper, with its agreeing claims."""
+    """Returns the overview: a row for each figure and table, with the number of claims within tolerances."""
     rows = []
     for item in items:
         computed = [claim for claim in item.claims if claim.within is not None]
@@ -67,7 +67,7 @@ def _contents(items: Sequence[ReproducedItem]) -> PageTable:
 
 
 def _item(item: ReproducedItem, folder: Path) -> Section:
-    """Returns the section of a figure or table: the drawing and the claims, or else rows of its data."""
+    """Returns the section of a figure or table: drawing and claims, or rows of its data if it has neither."""
     figures = [kept_figure(file) for file in [folder / f"{item.item}.svg"] if file.exists()]
     heading = f"{item.item}: {item.title}"
     note = f"Incomplete simulations: {'; '.join(item.missing)}." if item.missing else ""

@@ -91,7 +91,10 @@ def _programs(programs: Sequence[ProgramRecord]) -> tuple[Section, ...]:
 
 
 def _links(results: Run | Simulation) -> tuple[Section, ...]:
-    """Returns the section of the most loaded links: one table over all seeds, or else one per seed."""
+    """Returns the section of the most loaded links.
+
+    It has one table of means over all seeds or, if these were not recorded, one table per seed.
+    """
     heading, table = "Links with the highest loads", worst_links(results.link_loads)
     if table:
         return (Section(heading, table=table),)

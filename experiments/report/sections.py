@@ -18,7 +18,9 @@ _MAX_LINKS = 10  # links in a table of most loaded links
 
 
 def seed_sections(results: Run | Simulation) -> tuple[Section, ...]:
-    """Returns a section for a single seed, or one for the means over seeds and one for each seed.
+    """Returns one section for results of a single seed.
+
+    For several seeds, returns a section of means over all seeds, followed by a section for each seed.
 
     Args:
         results: the results.
@@ -72,7 +74,8 @@ def event_section(
     """Returns a section with events; empty without events.
 
     Args:
-        events: (seconds since the start of traffic, or cycle; description), by time.
+        events: (time, description) of each event, in order of time. The time is in seconds since the start of
+            traffic or, in a simulation, in cycles.
         engine: engine of the results.
     """
     if not events:

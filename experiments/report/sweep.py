@@ -42,7 +42,7 @@ def sweep_page(results: Sweep | SimulatedSweep) -> Page:
 
 
 def _note(rows: Sequence[SweptRow], sound: str, remedy: str | None) -> str:
-    """Returns the page's note: how many points are sound (valid or stable), and where the reasons are.
+    """Returns the page's note: how many points are sound, and where readers find the reasons for the others.
 
     Args:
         rows: the points.

@@ -14,8 +14,8 @@ from experiments.results.parts.replications import Interval, check_seeds
 from experiments.results.tables import csv_cell
 from topology.parameters import Value
 
-# From this much steal time, losses may be the machine's fault: on ER_5, only runs with 80 ms and 1,870 ms of
-# steal time lost probes.
+# With this steal time or more, losses may be the machine's fault: on ER_5, the only runs that lost probes had
+# steal times of 80 ms and 1,870 ms.
 DISTURBED_FROM_MS = 50
 
 
@@ -59,9 +59,10 @@ class ControllerRestart:
 
     Attributes:
         began_ms: time of the start in ms since the failure.
-        listening_ms: time in ms until it had proven its plan and listened for switches.
+        listening_ms: time in ms until the controller had proven its plan and listened for switches.
         connected_ms: time in ms until the last working switch had connected; switches retry every 1 to 4 s.
-        in_charge_ms: time in ms until all switches had its plan, or it continued without late ones.
+        in_charge_ms: time in ms until all switches had the plan, or the controller continued without late
+            switches.
     """
 
     began_ms: float
@@ -85,10 +86,10 @@ class FailoverSummary:
         pairs_watched: number of pairs of hosts that were probed every `probe_interval_ms`.
         packets_sent: probes that were sent in the whole demonstration.
         packets_lost: probes that never arrived.
-        gap_ms: longest silence of a watched pair during the failure, in ms: the largest difference, over all
-            watched pairs, of successive times among start of the failure, arrivals of probes that were sent
-            during it, and its end (or the last observation, if it was interrupted); about
-            `probe_interval_ms` if nothing is lost.
+        gap_ms: longest silence of a watched pair during the failure, in ms. The silence of a pair is the
+            largest difference between successive times of these events: start of the failure, arrivals of
+            probes that were sent during the failure, and its end (or the last observation, if the
+            demonstration was interrupted). About `probe_interval_ms` if nothing is lost.
         probe_interval_ms: time between two probes of a watched pair in ms.
         all_pairs_interval_ms: length in ms of a round, in which all pairs are probed once, one by one.
         repaired_by: `switches`, `controller`, `nobody` or `nothing was broken`.

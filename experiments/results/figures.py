@@ -88,7 +88,7 @@ class Figures(Mapping[str, "Figure"]):
             return save_figures(self._figures, chosen, self.formats)
         except PermissionError as error:  # folders of runs belong to root
             reason = f"{chosen} cannot be written ({error.strerror})"
-            raise MachineError(f"{reason}; choose another folder with --out, or use sudo") from None
+            raise MachineError(f"{reason}; give a new --out, or use sudo") from None
 
     def __repr__(self) -> str:
         return f"<figures: {', '.join(self)}>"

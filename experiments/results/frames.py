@@ -59,7 +59,7 @@ def pandas() -> Any:
     """Returns the module pandas.
 
     Raises:
-        MachineError: it is not installed.
+        MachineError: pandas is not installed.
     """
     try:
         import pandas as pd
@@ -89,7 +89,7 @@ def read_frame(path: Path) -> pd.DataFrame:
         path: the file.
 
     Raises:
-        FileError: it cannot be read.
+        FileError: the file cannot be read.
         MachineError: pandas is not installed.
     """
     words: dict[str, list[str]] = {"true_values": ["yes"], "false_values": ["no"]}  # before version 0.3

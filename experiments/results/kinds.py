@@ -25,7 +25,7 @@ Packets = tuple[Any, int | None, tuple[tuple[str, Value], ...]]
 
 @dataclass(frozen=True)
 class Kind:
-    """A kind of results: functions that draw, report and compare it.
+    """A kind of results, with the functions that draw, report and compare results of this kind.
 
     Functions are named as in `experiments.figures.run:draw_run` and imported when they are needed.
 

@@ -23,7 +23,7 @@ _STEP_S = 0.25
 _MAX_READINGS = 480
 _SPARE_S = 1.0  # tolerated delay of a reading beyond the intended pause
 
-# A link's real rate is known if it was saturated for the time of this many frames and at least this long.
+# A link's real rate is known if the link was saturated for the time of _MIN_FRAMES frames and for _MIN_S.
 _MIN_FRAMES, _MIN_S = 50, 1.0
 
 # Table with rows of LinkLoadRow.
@@ -34,7 +34,10 @@ Link = tuple[int, int]  # datapath id, port
 
 
 class LinkHistory:
-    """Readings of all queues; beyond a few hundred per switch, every other reading is dropped."""
+    """Readings of all queues over time.
+
+    Whenever a switch has more than a few hundred readings, every other reading is dropped.
+    """
 
     def __init__(self) -> None:
         # Datapath id -> ports; datapath id -> list of (time, array of port states).
@@ -101,7 +104,8 @@ class LinkLog:
         busy_bytes: link -> bytes that it sent in that time.
         dropped_packets: packets that all switches' queues dropped.
         lost: link -> packets that netem lost at random, as requested.
-        passed: link -> packets that netem did not lose: sent, or dropped by the full queue behind it.
+        passed: link -> packets that netem did not lose: sent, or dropped by the full queue that follows
+            netem.
         observable: whether queues drain slowly enough to be full in two successive readings.
         history: readings of all queues.
         host_queues: host -> bytes that it sent and packets that its own full queue dropped.

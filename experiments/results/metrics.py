@@ -30,7 +30,9 @@ AnyClass = TypeVar("AnyClass", bound=type)
 
 
 class Engine(Enum):
-    """Engine of an experiment: switches or the simulator. The value is the key that marks results as sound.
+    """Engine of an experiment: switches or the simulator.
+
+    The value of a member is the key of a summary that says whether the result is sound.
 
     Attributes:
         unit: unit of its latencies.
@@ -44,7 +46,7 @@ class Engine(Enum):
     SIMULATION = "stable", "cycles", SIMULATED_SWEEP, "simulated", "not stable", ", simulated"
 
     def __new__(cls, value: str, *_more: str) -> Self:
-        """Returns a member whose value is the first argument."""
+        """Returns a member; its value is the first argument, and `__init__` stores the others."""
         one = object.__new__(cls)
         one._value_ = value
         return one
@@ -253,7 +255,7 @@ def metrics(engine: Engine, places: In) -> Iterator[Metric]:
 
 
 def metric_of(engine: Engine, key: str) -> Metric:
-    """Returns the metric of an engine with a key."""
+    """Returns the metric that has a key in results of an engine."""
     return next(one for one in metrics(engine, In.POINTS) if one.key == key)
 
 

@@ -162,10 +162,10 @@ class Fidelity:
         observed: observed share of the measurement window, 0 to 1: the minimum over held frames, CPU and link
             queues; if paths change, also the share of time since the start of traffic in which the controller
             ran. Below 0.95, or below 1 for the controller, the result is not valid.
-        held_frame_times_max: mean time that frames waited at a switch's ports before it processed them, not
-            counting queues of links, in transmission times of a frame; of the second and switch in the window
-            with the maximum. None with the kernel datapath, which does not show it.
-        held_frame_times_rms: root mean square of that time, of the second and switch with the maximum.
+        held_frame_times_max: mean time that frames waited at a switch's ports before the switch processed
+            them, in transmission times of a frame, for the switch and second of the window with the longest
+            mean. Queues of links do not count. None with the kernel datapath, which does not show this time.
+        held_frame_times_rms: root mean square of that time, for the switch and second with the largest one.
         held_frame_times_mean: mean of that time over all frames, switches and seconds of the window.
         worst_second: start of the second of `held_frame_times_max`, in s since the start of traffic.
         worst_switch: name of the switch of `held_frame_times_max`.
@@ -175,7 +175,8 @@ class Fidelity:
         link_rate_error: measured rate of a saturated link / `link_rate_bps` - 1, for the link with the
             largest deviation; None if no link was saturated long enough.
         links_saturated: number of directed links that were saturated long enough to measure their rate, at
-            least 1 s; a saturated link's queue has more at a reading than it can send until the next.
+            least 1 s. A link is saturated while its queue has more packets at a reading than it can send
+            until the next reading.
         lost_outside_queues: packets of the whole run that neither arrived, nor were dropped by a queue of a
             switch or host, nor lost as requested, as a fraction of those sent.
         try_link_rate_bps: lower link rate that this machine should sustain, in bit/s; absent if it kept up.
@@ -269,7 +270,8 @@ class Summary(FabricSettings):
         latency_ms: one-way latency.
         queueing_frame_times: mean queueing time of a packet, in transmission times of a frame: mean latency
             minus the delays of its links and the time that each switch on its path held frames
-            (`fidelity.held_frame_times_mean`); absent if that was not observed.
+            (`fidelity.held_frame_times_mean`); absent if that was not observed. As the held time is the mean
+            of all switches and not of those on the path, it may be below 0 where queues are empty.
         hops: number of links between routers -> packets of the window that took that many.
         hops_as_distances: whether every packet of the whole run took exactly as many links between routers as
             the distance of its two routers in the graph; None if no traffic was generated.
@@ -409,7 +411,10 @@ class Summary(FabricSettings):
         return replace(whole, repeat=Replications(**means))
 
     def of_seed(self) -> Summary:
-        """Returns a copy to combine with other seeds: reasons name its seed, output files its folder."""
+        """Returns a copy that can be combined with results of other seeds.
+
+        In the copy, reasons for doubt name the seed, and paths of programs' output include its folder.
+        """
         folder, fidelity = seed_folder(self.seed), self.fidelity
         programs = (
             replace(one, output=f"{folder}/{one.output}", errors=f"{folder}/{one.errors}")

@@ -92,7 +92,7 @@ class _Repeated(_Summarised[AnySummary, AnyManifest]):
 
     @property
     def measured(self) -> bool:
-        """Whether there is a result, even if the experiment had problems."""
+        """Whether the folder has a summary; the result need not be valid or stable."""
         return (self.folder / SUMMARY).exists()
 
     @property
@@ -250,7 +250,7 @@ class _Swept(Results, Generic[AnyManifest, AnyRow, AnySummary]):
 
     @classmethod
     def held_by(cls, folder: Path) -> bool:
-        """Returns whether a folder has a table of points and its manifest names this engine.
+        """Returns whether a folder has a table of points and a manifest of this engine.
 
         Raises:
             ParameterError: the manifest is damaged.
@@ -260,7 +260,7 @@ class _Swept(Results, Generic[AnyManifest, AnyRow, AnySummary]):
 
     @classmethod
     def _has_engine(cls, content: Mapping[str, Any]) -> bool:
-        """Returns whether a manifest is of this engine; only manifests of simulations name it."""
+        """Returns whether a manifest is of this engine; only manifests of simulations name their engine."""
         named: bool = content.get("engine") == getattr(cls.records[1], "engine", None)
         return named
 
@@ -268,7 +268,9 @@ class _Swept(Results, Generic[AnyManifest, AnyRow, AnySummary]):
     def manifest(self) -> AnyManifest:
         """Everything that the points depend on; raises ParameterError if it is missing or damaged."""
         content = _content(self.folder / MANIFEST)
-        if "sweep" not in content or not self._has_engine(content):
+        if "sweep" in content and not self._has_engine(content):
+            raise ParameterError(f"{self.folder} contains a sweep of the other --engine")
+        if "sweep" not in content:
             raise ParameterError(f"{self.folder} does not contain a {self.kind.name}")
         found: AnyManifest = read_record(self.folder / MANIFEST, self.records[1])
         return found
@@ -277,7 +279,7 @@ class _Swept(Results, Generic[AnyManifest, AnyRow, AnySummary]):
         """Returns the manifest of a sweep to resume; None if the folder is empty.
 
         Raises:
-            ParameterError: it contains something else, or a damaged sweep.
+            ParameterError: the folder contains something else, or a damaged sweep.
         """
         # A `.partial` file is left by a writer that was killed; it does not count.
         if all(path.name.endswith(".partial") for path in self.folder.iterdir()):
@@ -285,7 +287,7 @@ class _Swept(Results, Generic[AnyManifest, AnyRow, AnySummary]):
         try:
             return self.manifest
         except ParameterError as error:
-            raise ParameterError(f"{error}; choose another --out") from None
+            raise ParameterError(f"{error}; give a new --out") from None
 
     @cached_property
     def points(self) -> Mapping[Point, AnyRow]:
@@ -386,13 +388,13 @@ class Sweep(_Swept[SweepManifest, PointRow, Summary]):
         return self.folder / point_summary(point), self.folder / point_links(point)
 
     def packets(self) -> Iterator[Packets]:
-        """Yields the packets of each point with a summary, of each of its replications."""
+        """Yields, for each point with a summary, the packets of each of its replications."""
         for point in self.points:
             for summary in self._replications(point):
                 yield summary, self.manifest.sweep.flows, point.options
 
     def _replications(self, point: Point) -> Iterator[Summary]:
-        """Yields the summaries of a point's replications; the point's own one if it has none."""
+        """Yields the summary of each of a point's replications, or the point's own if it has none."""
         summary = self.summary(point)
         if summary is None or summary.repeat is None:
             yield from () if summary is None else (summary,)
@@ -442,7 +444,9 @@ class SimulatedSweep(_Swept[SimulatedSweepManifest, SimulatedPointRow, Simulatio
     records = SimulationSummary, SimulatedSweepManifest
 
     def simulation(self, point: Point) -> Simulation:
-        """Returns the results of a point like `polarlab.simulate`; for replications, of the first seed.
+        """Returns the results of a point as `polarlab.simulate` returns them.
+
+        For replications, returns the results of the first seed.
 
         Args:
             point: a point of the sweep, one of `points`.

@@ -32,7 +32,8 @@ class RunRecord:
         check: check of all pairs of hosts before traffic.
         result: counts of all packets.
         cpu: idle and steal time of the CPU, second by second.
-        held: time that switches held frames, second by second; None if it cannot be observed.
+        held: how long switches held frames before processing them, second by second; None if it cannot be
+            observed.
         links: readings of link queues; None if they could not be read.
         controller: times at which the controller was stopped; None if not observed.
         host_bytes: bytes on the links to the hosts; None if not observed.

@@ -37,7 +37,7 @@ def interval(values: Sequence[float]) -> tuple[float, float | None]:
 
 
 def interval_of(values: Iterable[float | None]) -> Interval | None:
-    """Returns the interval of all values that are not None; None if there are none.
+    """Returns mean and confidence interval of the values that are not None; None if all are None.
 
     Args:
         values: value of each replication, or None.

@@ -1,4 +1,4 @@
-"""Reconstruction of an experiment from its results, with the values that it determined while it ran."""
+"""Reconstruction of an experiment from its results, including values that the run itself determined."""
 
 from __future__ import annotations
 
@@ -34,7 +34,10 @@ from topology.registry import family
 
 @dataclass(frozen=True)
 class _Settings:
-    """Types of some entries of manifests and summaries; options check all other entries."""
+    """Expected types of the entries of manifests and summaries that this module reads directly.
+
+    All other entries are checked as values of options.
+    """
 
     name: str
     link_rate_bps: int | None = None

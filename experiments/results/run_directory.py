@@ -58,10 +58,10 @@ class RunDirectory:
         try:
             self.folder = make_folder(path)
         except (FileExistsError, NotADirectoryError):
-            raise ParameterError(f"{path} is not a directory; choose another --out") from None
+            raise ParameterError(f"{path} is not a directory; give a new --out") from None
         except OSError as error:
             if error.errno == errno.ENAMETOOLONG:
-                raise ParameterError(f"the name {path} is too long; choose another --out") from None
+                raise ParameterError(f"the name {path} is too long; give a new --out") from None
             raise MachineError(f"{path} cannot be written ({error.strerror})") from error
         self._unwritten: list[str] | None = None
         self._headers: dict[str, Sequence[str]] = {}  # table -> its columns
@@ -84,7 +84,7 @@ class RunDirectory:
         except OSError as error:
             raise MachineError(f"{self.path} cannot be written ({error.strerror})") from error
         if self._kept and not resume:
-            raise ParameterError(f"{self.path} is not empty; choose another --out, nothing is overwritten")
+            raise ParameterError(f"{self.path} is not empty; give a new --out, nothing is overwritten")
 
     def require_room(self) -> None:
         """Raises MachineError if the disk is too full for a run."""
@@ -95,7 +95,7 @@ class RunDirectory:
             )
 
     def keep(self) -> None:
-        """Keeps the directory at the end, even if no result follows."""
+        """Prevents the removal of the directory at the end, even if no result is written to it."""
         self._kept = True
 
     def discard(self) -> None:
@@ -105,7 +105,7 @@ class RunDirectory:
 
     @contextlib.contextmanager
     def storing(self, summary: Any, on_event: OnEvent) -> Iterator[None]:
-        """Runs the block, which writes a measurement, under `reporting_loss` and `keeping_what_fits`."""
+        """Runs a block that writes a measurement, with both `reporting_loss` and `keeping_what_fits`."""
         with self.reporting_loss(summary, on_event), self.keeping_what_fits():
             yield
 
@@ -225,8 +225,9 @@ def kept_directory(path: Path, *, resume: bool = False) -> Iterator[RunDirectory
         resume: whether it may already contain files.
 
     Raises:
-        ParameterError: it is not empty, is not a directory, or another process is writing into it.
-        MachineError: it cannot be created or written, or the disk is too full.
+        ParameterError: the directory is not empty, the path is not a directory, or another process is writing
+            into it.
+        MachineError: the directory cannot be created or written, or the disk is too full.
     """
     directory = RunDirectory(path, resume=resume)
     with contextlib.ExitStack() as lock:
@@ -234,7 +235,7 @@ def kept_directory(path: Path, *, resume: bool = False) -> Iterator[RunDirectory
             lock.enter_context(directory.folder.locked())
         except BlockingIOError:
             raise ParameterError(
-                f"another process is writing to {path}; wait until it ends, or choose another --out"
+                f"another process is writing to {path}; wait until it ends, or give a new --out"
             ) from None
         except OSError as error:
             raise MachineError(f"{path} cannot be written ({error.strerror})") from error
@@ -247,7 +248,7 @@ def kept_directory(path: Path, *, resume: bool = False) -> Iterator[RunDirectory
 
 
 def holds_graph(name: str) -> bool:
-    """Returns whether a file name is that of a networkx graph in results.
+    """Returns whether a file of this name in a folder of results holds a networkx graph.
 
     Args:
         name: the name of the file, without a folder.
@@ -262,7 +263,7 @@ def read_graph(path: Path) -> NetworkxTopology:
         path: the file.
 
     Raises:
-        ParameterError: it cannot be read, or is damaged.
+        ParameterError: the file cannot be read, or is damaged.
     """
     text = read_text(path, GRAPH_BYTES)
     try:

@@ -300,7 +300,10 @@ def _surplus(record: RunRecord, frames: int) -> int:
 
 
 def _coverages(record: RunRecord) -> list[Coverage]:
-    """Returns how much of the window each monitor observed and, if paths change, the controller ran."""
+    """Returns, for each monitor, how much of the window it observed.
+
+    If paths can change during the run, a further entry says how long the controller ran.
+    """
     begin_s, end_s = (record.start_s + time_s for time_s in record.window_s)
     done = record.faults.done if record.faults else ()
     observers = (record.held, record.cpu, record.links)

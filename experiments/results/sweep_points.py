@@ -77,7 +77,7 @@ class SweptRow:
         return cells | {"load": f"{self.load:g}"} | varied
 
     def shown(self) -> dict[str, str]:
-        """Returns column -> text for readers, who get `yes` and `no`."""
+        """Returns column -> text for readers; booleans are `yes` and `no`."""
         values = {name: value for name, value in vars(self).items() if isinstance(value, bool)}
         return self.cells() | {name: readable(value) for name, value in values.items()}
 
@@ -170,8 +170,8 @@ def read_rows(folder: Path, kind: type[AnyRow], keys: Sequence[str]) -> dict[Poi
 
     Args:
         folder: folder of the sweep.
-        kind: kind of its rows.
-        keys: keys that it varies.
+        kind: class of the rows.
+        keys: keys that the sweep varies.
 
     Raises:
         ParameterError: the table is missing or damaged.

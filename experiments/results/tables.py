@@ -17,7 +17,7 @@ from topology.files.reading import RESULT_BYTES, FileError, read_text
 # of traffic.
 Columns = Mapping[str, str]
 
-# Texts of booleans; versions before 0.3 wrote `yes` and `no`.
+# Text of a boolean in a table -> its value; versions before 0.3 wrote `yes` and `no`.
 BOOLEANS: Mapping[str, bool] = {"true": True, "false": False, "yes": True, "no": False}
 
 THROUGHPUT = "throughput.csv"
@@ -186,7 +186,7 @@ def read_csv_text(text: str, header: Collection[str], later: Sequence[str] = ())
 
     Raises:
         csv.Error: the text is not CSV.
-        KeyError: it lacks one of the columns in `header`, or a row is too long or too short.
+        KeyError: the text lacks one of the columns in `header`, or a row is too long or too short.
     """
     text = text[: text.rfind("\n") + 1]  # the last row of a writer that was killed may be incomplete
     reader = csv.reader(io.StringIO(text), strict=True)

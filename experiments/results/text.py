@@ -62,5 +62,5 @@ def fabric_text(settings: Any) -> str:
 
 
 def parameters(params: Mapping[str, Any]) -> str:
-    """Returns parameters for a heading, such as `q = 3, degree = 3`; of paths only the last part."""
+    """Returns parameters for a heading, such as `q = 3, degree = 3`; a path is reduced to its last part."""
     return ", ".join(f"{name} = {str(value).rpartition('/')[2]}" for name, value in params.items())

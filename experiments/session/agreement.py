@@ -1,4 +1,4 @@
-"""Checks, before a measurement, that the controller's plan matches what a session has failed and drained."""
+"""Checks before a measurement that the controller's plan avoids exactly the failed and drained components."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def wait_until_planned(
 ) -> None:
     """Waits until the controller's plan avoids exactly the failed and drained components.
 
-    If the controller does not run, there will be no new plan: its last plan must not avoid other components.
+    A controller that does not run makes no new plan, so its last plan must not avoid other components.
 
     Args:
         session: the session.
@@ -47,7 +47,7 @@ def wait_until_planned(
         with contextlib.suppress(PolarLabError):  # raised if the controller's last report is of a fatal error
             controller.catch_up()
         plan = Plan(controller.planned_failure, controller.planned_drain)
-        unusable = Plan(controller.failed_now, controller.planned_drain)  # even if not planned for
+        unusable = Plan(controller.failed_now, controller.planned_drain)  # with failures not yet planned for
         beyond = asked.beyond([plan, unusable], controller.ports_down)
         lacking = asked.lacking(plan) if running else []
         now_s = time.monotonic()

@@ -13,6 +13,7 @@ from experiments.spec.options import DEFAULT_FLOWS, RUN, default_frame_bytes, op
 from experiments.spec.traffic import TrafficOptions, check_traffic
 from experiments.traffic_jobs import naming_ended_process, run_measured_traffic
 from topology.errors import PolarLabError, UsageError
+from topology.plugins import naming_plugins
 from traffic.engine.engine import TrafficBroken, TrafficInterrupted
 from traffic.engine.telemetry import TrafficSnapshot
 from traffic.metrics.measurements import TrafficResult
@@ -27,7 +28,7 @@ class TrafficStatus:
     """State of current background traffic.
 
     Attributes:
-        pattern, load: the pattern and load with which it was started.
+        pattern, load: the pattern and load with which the traffic was started.
         seconds: time since its start in s.
         offered, accepted: load of about the last second, as fractions of the injection capacity.
         loss: fraction of overdue packets that have not arrived; None before any is overdue.
@@ -137,7 +138,7 @@ class BackgroundTraffic:
         """Ends the traffic, waits for packets on their way, and returns its outcome.
 
         Raises:
-            PolarLabError: it had failed.
+            PolarLabError: the traffic had failed.
         """
         self._stopping.set()
         try:
@@ -162,7 +163,7 @@ class BackgroundTraffic:
 
     def _run(self) -> None:
         try:
-            with naming_ended_process(self._fabric):
+            with naming_plugins(), naming_ended_process(self._fabric):
                 self._result = self._flowed()
         except PolarLabError as error:
             self._error = error
@@ -172,7 +173,10 @@ class BackgroundTraffic:
             self._started.set()
 
     def _flowed(self) -> TrafficResult:
-        """Runs the traffic until it is stopped, and returns its measurements; keeps them if it fails."""
+        """Runs the traffic until it is stopped, and returns its measurements.
+
+        If the traffic fails, the measurements so far are kept in `_result`.
+        """
         try:
             return run_measured_traffic(
                 self._fabric,

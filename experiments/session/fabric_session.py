@@ -39,7 +39,8 @@ class ControllerStatus:
     Attributes:
         running: whether its process runs.
         pid: its process; None if it does not run.
-        killed: whether the session killed it; if neither this nor `running`, it ended by itself.
+        killed: whether the session killed it. A controller that is neither running nor killed has ended by
+            itself.
         planned_failure: name of the failure that its current plan is for; `none` for the whole fabric.
         planned_drain: names of the components that its current plan drains; `none` for none.
     """
@@ -80,7 +81,7 @@ class FabricSession:
         Args:
             fabric: the fabric.
             on_event: called with an event when a process or background traffic ends by itself.
-            keep: called with the outcome of background traffic.
+            keep: called with the outcome of background traffic that has ended.
             changed: called with all failed components when a process of the fabric has ended by itself.
         """
         self.fabric = fabric
@@ -113,7 +114,7 @@ class FabricSession:
 
     @one_at_a_time
     def fail(self, text: str) -> tuple[Component, ...]:
-        """Makes components fail and returns them; each call with `random:3` draws others."""
+        """Makes components fail and returns them; each call with `random:3` draws new components."""
         components = self.named(text, to_fail=True)
         self._draws += 1
         for component in components:
@@ -157,7 +158,7 @@ class FabricSession:
 
     @one_at_a_time
     def start_switch(self, switch: str) -> bool:
-        """Starts the programs of a switch that do not run; returns whether there was any.
+        """Starts those programs of a switch that do not run; returns whether it had to start any.
 
         Raises:
             UsageError: the fabric has no such switch, or the switch has no power.
@@ -225,7 +226,7 @@ class FabricSession:
     def controller_status(self) -> ControllerStatus:
         """Returns the state of the controller."""
         controller = self.fabric.controller
-        with contextlib.suppress(PolarLabError):  # a fatal report: then it does not run
+        with contextlib.suppress(PolarLabError):  # after a fatal report, the controller does not run
             controller.catch_up()
         running = controller.running
         plan = controller.planned_failure, controller.planned_drain
@@ -243,7 +244,7 @@ class FabricSession:
 
     @one_at_a_time
     def set_routing(self, values: Mapping[str, Value]) -> RoutingStatus:
-        """Changes parameters of the adaptation without changing any rule."""
+        """Changes parameters of the adaptive control law; the rules on switches stay the same."""
         controller = self.fabric.controller
         name = changed_routing(controller.routing, values)
         if not controller.running:
@@ -264,7 +265,9 @@ class FabricSession:
         return count_drops(self.fabric)
 
     def missing_ports(self) -> tuple[str, ...]:
-        """Returns the links, named as in LinkLoad, of ports whose interfaces were deleted; they have no load.
+        """Returns the links of ports whose interfaces were deleted, named as in LinkLoad.
+
+        The loads of these links cannot be measured.
 
         Raises:
             MachineError: the queues cannot be read.
@@ -321,7 +324,10 @@ class FabricSession:
     # ---- processes that end by themselves ----
 
     def renew_shells(self) -> tuple[str, ...]:
-        """Restarts the shells of nodes that have ended, and returns the nodes; the caller holds `busy`."""
+        """Starts a new shell for each node whose shell has ended, and returns the names of these nodes.
+
+        The caller must hold the lock `busy`.
+        """
         return self._watch.renew_shells()
 
     def watch_program(self, node: str, command: str, pid: int) -> None:
@@ -362,14 +368,14 @@ class FabricSession:
         """Parses names of components, including links of hosts.
 
         Args:
-            text: the names; random ones, such as `random:3`, are those that the latest `fail` has drawn.
-            to_fail: whether to draw random components anew.
+            text: the names. A text like `random:3` stands for the components that the latest `fail` drew.
+            to_fail: whether to draw new random components instead.
         """
         draw = self._draws + 1 if to_fail else max(1, self._draws)
         return parse_components(text, self.fabric.options.topology, draw, self.fabric.hosts)
 
     def _ended_switches(self) -> list[Component]:
-        """Returns the switches whose programs do not run, killed by a verb or ended by themselves."""
+        """Returns the switches with a program that a verb has killed, or that has ended by itself."""
         ended = []
         for switch in self.fabric.network.switches:
             vswitch: VSwitch | None = switch.vswitch

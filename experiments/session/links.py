@@ -60,8 +60,8 @@ class Drops:
     """Packets dropped by a fabric since it was built.
 
     Attributes:
-        ports: ports of switches and hosts that dropped or lost at least one.
-        ingress: host -> packets that it may not send, dropped at its switch's port.
+        ports: ports of switches and hosts that dropped or lost at least one packet.
+        ingress: host -> packets that it sent with addresses of others and that its switch's port dropped.
     """
 
     ports: tuple[PortDrops, ...]

@@ -1,4 +1,4 @@
-"""Routing parameters that can change while a fabric is up: those of the adaptive law and its control."""
+"""Routing parameters that can change while a fabric is up: parameters of the adaptive control law."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class RoutingStatus:
 
 
 def changeable_parameters(routing: Routing) -> tuple[Parameter, ...]:
-    """Returns the parameters of a routing's law and control, which do not affect rules on switches."""
+    """Returns the parameters of a routing's adaptive control law, which do not affect rules on switches."""
     return () if routing.oblivious else (*routing.law_parameters, *CONTROL_PARAMETERS)
 
 

@@ -1,4 +1,4 @@
-"""Access to a fabric in turns: verbs that change it run one by one; a measurement has exclusive use of it."""
+"""Access to a fabric in turns: verbs (operations that change it) run one by one; a measurement runs alone."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ class Turns:
 
     @contextlib.contextmanager
     def verb(self) -> Iterator[None]:
-        """Runs the block as a verb that changes the fabric, after all other verbs; may be nested.
+        """Runs the block as a verb that changes the fabric, after the verbs of other threads; may be nested.
 
         Raises:
             FabricBusy: a measurement is running, or has run since this verb was called, or the fabric is
@@ -156,7 +156,7 @@ class Turns:
         """Stops the running measurement, which keeps its results so far.
 
         Args:
-            by: who must have started it; None for anybody.
+            by: who must have started the measurement; None for anybody.
 
         Raises:
             UsageError: no measurement is running, or somebody else started it.
@@ -170,7 +170,7 @@ class Turns:
         """Stops the measurement of this thread, if there is one, and returns whether there was one.
 
         Args:
-            then: called once it has ended.
+            then: called once the measurement has ended.
         """
         measuring = self.measuring
         if measuring is None or measuring.thread != threading.get_ident():
@@ -193,7 +193,10 @@ class Turns:
 
     @contextlib.contextmanager
     def last_verb(self, timeout_s: float = _LAST_VERB_S) -> Iterator[bool]:
-        """Ends a session in the block, after other threads' verbs; yields whether these ended in time."""
+        """Runs a block that ends the session, after waiting for the verbs of other threads.
+
+        Yields whether these verbs have ended in time; otherwise the block runs beside them.
+        """
         taken = self._turn.acquire(timeout=timeout_s)
         try:
             if taken:

@@ -83,9 +83,9 @@ class Watch:
             self._on_event(Notice("program-ended", node=node, command=command, pid=pid))
 
     def renew_shells(self) -> tuple[str, ...]:
-        """Restarts the shells that have ended, and returns their nodes; the caller holds `busy`.
+        """Starts a new shell for each node whose shell has ended, and returns the names of these nodes.
 
-        A shell that cannot be restarted raises an error when it is used next.
+        The caller must hold the lock `busy`. If a shell cannot be started, its next use raises an error.
         """
         renewed = []
         for node in self._fabric.network.nodes_without_shell():

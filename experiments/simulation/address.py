@@ -1,6 +1,6 @@
-"""Scheduler of a cluster: checks the form of its address, and whether this process may trust it.
+"""Checks the address of a cluster's scheduler, and whether this process may trust that scheduler.
 
-This is checked before the simulator is loaded. Whoever answers as a scheduler or a worker can run code in
+Both are checked before the simulator is loaded. Whoever answers as a scheduler or a worker can run code in
 this process, as dask.distributed sends Python objects.
 """
 
@@ -24,7 +24,7 @@ class Scheduler:
 
     Attributes:
         address: its address, like tcp://HOST:PORT.
-        tls: folder of TLS_FILES; None to use dask's configuration.
+        tls: folder that contains TLS_FILES; None for the TLS files of dask's configuration.
     """
 
     address: str
@@ -36,13 +36,13 @@ def trusted_scheduler(address: str, tls: str | os.PathLike[str] | None, insecure
 
     Args:
         address: its address.
-        tls: folder of TLS_FILES; None for none.
+        tls: folder that should contain TLS_FILES; None if the user gave no folder.
         insecure: whether the user trusts whoever answers, even with root's rights.
 
     Raises:
         ParameterError: the address is malformed.
-        UsageError: it is on another machine and without TLS, a TLS file is missing, or this process runs as
-            root.
+        UsageError: the scheduler is on another machine and its address has no TLS, a TLS file is missing, or
+            this process runs as root.
     """
     kind, host = check_address(address)
     if tls is not None:

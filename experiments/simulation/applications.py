@@ -22,7 +22,9 @@ from traffic.workload.placement import place_ranks
 def simulate_messages(
     fabric: PlannedFabric, traffic: SimulatedApplication | SimulatedTrace, on_event: OnEvent
 ) -> SimulationRecord:
-    """Simulates an application on a fabric and returns the record; a partial one if interrupted.
+    """Simulates an application on a fabric and returns the record of the simulation.
+
+    If Ctrl-C interrupts the simulation, the record covers the cycles until then.
 
     Args:
         fabric: the fabric.
@@ -76,9 +78,10 @@ def _graphs(traffic: SimulatedApplication, hosts: tuple[int, ...]) -> Iterator[M
 
 
 def _phase(fabric: PlannedFabric, graph: MessageGraph, iterations: int) -> Phase:
-    """Returns a phase of iterations that send the same messages.
+    """Returns a phase: a number of iterations that all send the same messages.
 
-    It includes the zero-load time of each message's packets on a fastest path, the reference for slowdowns.
+    The phase includes, for each message, the zero-load time of its packets on a fastest path. Slowdowns are
+    relative to this time.
     """
     routers = fabric.tables.host_routers
     ends = routers[graph.source], routers[graph.destination]
@@ -86,7 +89,7 @@ def _phase(fabric: PlannedFabric, graph: MessageGraph, iterations: int) -> Phase
 
 
 def _sizes(traffic: SimulatedApplication | SimulatedTrace) -> list[str]:
-    """Returns, for the events of each phase, the end of the sentence that names its message size."""
+    """Returns, for each phase, the words ` with N bytes` for its progress events; empty for a trace."""
     if isinstance(traffic, SimulatedTrace):
         return [""]
     return [f" with {size:,} bytes" for size in traffic.message_bytes]

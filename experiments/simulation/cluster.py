@@ -19,6 +19,7 @@ from experiments.simulation.address import TLS_FILES, Scheduler
 from experiments.simulation.code_version import code_version
 from experiments.simulation.task import Outcome, Task, task_of
 from topology.errors import MachineError, UsageError
+from topology.plugins import naming_plugins
 
 if TYPE_CHECKING:
     from experiments.simulation.points import SimulatedGroup
@@ -43,20 +44,26 @@ def _distributed() -> Any:
 
 
 class _OpenFabric(NamedTuple):
-    """A fabric whose points are being simulated: its plan, kept here, and its tables, on the workers."""
+    """A fabric whose points are being simulated.
+
+    Attributes:
+        fabric: the planned fabric in this process.
+        shared: dask's future of the copy that the workers have.
+    """
 
     fabric: PlannedFabric
     shared: Any
 
 
 class Cluster:
-    """Back end that simulates points on a cluster, whose workers have this process's version of the code.
+    """Back end that simulates points on the workers of a cluster.
 
-    Plans are made in this process; their tables are sent once. If a worker dies, another repeats its point.
+    All workers must have the same version of the code as this process. This process plans each fabric and
+    sends its forwarding tables once. If a worker dies, another worker repeats its point.
     """
 
     def __init__(self, address: str, client: Any, threads: int, on_event: OnEvent) -> None:
-        """Wraps an open connection; see `reached_cluster`."""
+        """Wraps dask's client, which `reached_cluster` has connected to the scheduler."""
         self.slots = _slots(threads)
         self._address, self._client, self._on_event = address, client, on_event
         self._open_fabrics: dict[Group, _OpenFabric] = {}
@@ -70,15 +77,15 @@ class Cluster:
     def open(self, group: Group) -> None:
         """Plans the fabric of a group and sends its tables."""
         fabric = _simulated(group).prepare(self._on_event)
-        # The scheduler keeps the tables as the argument of a task. If all workers with the tables die, others
-        # get them again.
+        # The scheduler keeps the tables as the argument of a task. If all workers with the tables die, it
+        # sends them to other workers.
         key = f"tables-{uuid.uuid4().hex}"
         with _silent():
             shared = self._client.submit(pickle.loads, pickle.dumps(fabric), key=key)
         self._open_fabrics[group] = _OpenFabric(fabric, shared)
 
     def is_ready(self, _group: Group) -> bool:
-        """Returns True: a fabric that was opened is planned."""
+        """Returns True, because `open` returns only after the fabric has been planned."""
         return True
 
     def submit(self, group: Group, point: Any) -> None:
@@ -91,13 +98,14 @@ class Cluster:
         self._completed.add(future)
 
     def ended(self, *, wait: bool = True) -> Iterator[Ended]:
-        """Yields points that have ended.
+        """Yields (group, point, outcome) of points whose simulations have ended.
 
         Args:
-            wait: whether to wait for one.
+            wait: whether to wait for the next point that ends; it is then the only one yielded.
 
         Raises:
-            MachineError: the scheduler is gone, a worker has a different version, or workers died in a task.
+            MachineError: the scheduler is gone, a worker has a different version of the code, or several
+                workers died while they simulated the same point.
         """
         there = [one for one in self._under_way if one.status == "finished"]
         for future in [next(self._completed)] if wait and self._under_way else there:
@@ -123,8 +131,10 @@ class Cluster:
         """Returns the result of a submitted task; raises MachineError if the cluster could not compute it."""
         try:
             result = future.result()
-        except MachineError as error:  # from a worker, whose text may contain control characters
-            raise MachineError(f"a worker of {self._address} reports {str(error)!r}") from None
+        except (MachineError, UsageError) as error:
+            # From a worker, whose text may contain control characters.
+            kind = UsageError if isinstance(error, UsageError) else MachineError
+            raise kind(f"a worker of {self._address} reports {str(error)!r}") from None
         except Exception as error:  # from the library, or from any code on the worker
             kinds = {kind.__name__ for kind in type(error).__mro__}
             if "KilledWorker" in kinds:
@@ -143,7 +153,7 @@ class Cluster:
 
 
 def _slots(threads: int) -> int:
-    """Returns the number of points to send at once, so that no thread waits for its next point."""
+    """Returns how many points the cluster should have at a time, so that none of its threads is idle."""
     return max(_MIN_SLOTS, 2 * threads)
 
 
@@ -158,14 +168,14 @@ def _silent() -> contextlib.AbstractContextManager[None]:
 
 @contextlib.contextmanager
 def reached_cluster(scheduler: Scheduler, on_event: OnEvent) -> Iterator[Cluster]:
-    """Connects to a scheduler for the duration of a block.
+    """Connects to a scheduler and yields the cluster; disconnects at the end of the block.
 
     Args:
         scheduler: the scheduler, which can run code in this process.
         on_event: called with each event.
 
     Raises:
-        UsageError: its certificates cannot be used.
+        UsageError: the scheduler's TLS files are invalid or missing.
         MachineError: no scheduler answers, it has no workers, one of them has a different version, or
             dask.distributed is not installed.
     """
@@ -190,10 +200,12 @@ def reached_cluster(scheduler: Scheduler, on_event: OnEvent) -> Iterator[Cluster
 
 
 def _security(scheduler: Scheduler) -> Any:
-    """Returns dask's TLS settings: the files in the scheduler's folder, or those of dask's configuration.
+    """Returns dask's TLS settings.
+
+    They name the files in the scheduler's TLS folder or, without a folder, the files of dask's configuration.
 
     Raises:
-        UsageError: a file is invalid, or there are none.
+        UsageError: a TLS file is invalid, or the address needs TLS and no files are configured.
     """
     settings = {}
     if scheduler.tls is not None:
@@ -265,7 +277,8 @@ def done_on_worker(planned: PlannedFabric, task: Task, version: str) -> Outcome:
         raise WorkerVersionError(
             f"a worker has {code_version()}, but must have {version}; update it or this machine"
         )
-    outcome = task.run(planned)
+    with naming_plugins():
+        outcome = task.run(planned)
     if outcome.result.interrupted:  # the worker is shutting down
         raise InterruptedError("the worker was stopped")
     return outcome

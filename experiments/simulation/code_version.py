@@ -42,11 +42,11 @@ def code_digest(packages: tuple[str, ...]) -> str:
 def logic_digest(packages: tuple[str, ...], without: tuple[str, ...] = ()) -> str:
     """Returns a digest of the behaviour of packages, 12 hexadecimal digits.
 
-    Comments, layout, docstrings and raise statements do not count, as no number depends on them.
+    Comments, layout, docstrings and raise statements do not count, as no simulated number depends on them.
 
     Args:
         packages: folders like `traffic/workload`, or modules like `traffic/workload/motifs.py`.
-        without: folders and modules in these that do not count.
+        without: folders and modules inside these packages that do not count.
     """
     root = Path(__file__).parents[2]
     left_out = [root / folder for folder in without]
@@ -85,7 +85,7 @@ def module_digest(module: str, package: str) -> str:
 
 
 def _imported(tree: ast.AST) -> Iterator[str]:
-    """Yields the modules, and the names in modules, that a syntax tree imports."""
+    """Yields each module that a syntax tree imports, and `MODULE.NAME` for each name from a module."""
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)

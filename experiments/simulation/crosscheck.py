@@ -41,23 +41,24 @@ from traffic.workload.patterns import Pattern, make_pattern
 from traffic.workload.schedule import PatternSchedule
 
 _NS = 1_000_000_000
-_FLITS = 4  # per packet; a cycle is a quarter of a frame's time
+_FLITS = 4  # flits per packet, so that a cycle is a quarter of a frame's time on a link
 _MAX_DRAIN = 5000
 _CREDIT_WINDOW = 20_000  # cycles of the window of the simulation on lossless routers
-_FLOWS = 64  # per pair of hosts, if results do not have it
+_FLOWS = 64  # flows per pair of hosts, if results do not state their number
 
 
 def crosscheck(folder: Path, on_event: OnEvent) -> Crosscheck:
-    """Compares measured points with the same packets on simulated switches, and with theory.
+    """Compares the measured points of a run or sweep with simulations and with the fluid model.
 
-    If the folder can be written, it keeps the comparison for figures and reports.
+    For each point, the packets that the hosts sent are sent again on simulated switches. The comparison is
+    written to the folder if that is writable; figures and reports read it there.
 
     Args:
         folder: output directory of a run or sweep with packets of a pattern and without faults.
         on_event: called with an event after every point.
 
     Raises:
-        ParameterError: the folder has other results, or none that can be simulated.
+        ParameterError: the folder has results of another kind, or no point that can be simulated.
     """
     plans: dict[str, tuple[RoutePlan, ForwardingTables]] = {}
     topology: Topology | None = None
@@ -97,7 +98,7 @@ def crosscheck(folder: Path, on_event: OnEvent) -> Crosscheck:
 
 
 def _replicated(points: Sequence[Compared]) -> tuple[Replicated, ...] | None:
-    """Compares the means of points that have several seeds; returns None if no point has."""
+    """Compares measured and simulated means of each point with several seeds; None without such points."""
     groups: dict[object, list[Compared]] = {}
     for one in points:
         key = one.routing, one.pattern, one.load, tuple(sorted((one.options or {}).items()))
@@ -120,7 +121,7 @@ def _replicated(points: Sequence[Compared]) -> tuple[Replicated, ...] | None:
 
 
 def _judged(group: Sequence[Compared], name: str) -> Judged | None:
-    """Compares the measured mean of a quantity with the mean in the simulations of the same packets.
+    """Compares the mean of a quantity over measured replications with its mean over their simulations.
 
     Args:
         group: the replications of a point.
@@ -138,7 +139,10 @@ def _judged(group: Sequence[Compared], name: str) -> Judged | None:
 
 
 def _is_schedule(summary: Summary) -> bool:
-    """Returns whether the simulator can repeat a result: packets of a pattern, without faults."""
+    """Returns whether the simulator can repeat the packets of a result.
+
+    It can if they are packets of a pattern, and the run had no faults.
+    """
     measured = summary.load is not None and summary.measured_s and summary.queueing_frame_times is not None
     return bool(measured and summary.faults is None and summary.repeat is None)
 
@@ -170,7 +174,7 @@ def _point(
 def _simulated(
     summary: Summary, flows: int, pattern: Pattern, plan: RoutePlan, tables: ForwardingTables
 ) -> SimulationResult:
-    """Simulates the same packets that a run sent, at the same times, on simulated switches."""
+    """Sends the packets of a run on simulated switches, each at the same time as in the run."""
     links = LinkSpec(summary.link_rate_bps, summary.queue_packets, summary.mtu)
     packets_per_s = links.rate_bps / (summary.frame_bytes * 8)
     frame_ns = round(_NS / packets_per_s)
@@ -211,7 +215,8 @@ def _accepted_with_credits(
 ) -> float:
     """Returns the accepted load of a run's pattern on lossless simulated routers.
 
-    It is a fraction of the injection capacity. The routers decide per packet; the packets are not the run's.
+    The load is a fraction of the injection capacity. For each packet, the routing's rule chooses between the
+    minimal path and detours. The packets are drawn anew from the pattern, so they differ from the run's.
     """
     fabric = FabricOptions(
         summary.name,
@@ -233,7 +238,7 @@ def _accepted_with_credits(
 
 
 def _routers(summary: Summary, links: LinkSpec) -> RouterSettings:
-    """Returns settings of simulated routers with the queues and token buckets of a run's switches."""
+    """Returns settings of simulated routers that have the queues and token buckets of a run's switches."""
     return RouterSettings(
         flow_control="drop",
         packet_flits=_FLITS,

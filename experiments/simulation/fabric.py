@@ -34,9 +34,10 @@ def prepare_fabric(options: FabricOptions, on_event: OnEvent) -> PlannedFabric:
         on_event: called with each event.
 
     Raises:
-        UsageError: the routing cannot route the graph, or does not fit the decision for each packet.
+        UsageError: the routing cannot route the graph, or the decision rule needs input that the routing
+            lacks.
         ParameterError: packets take more hops than there are virtual channels.
-        MachineError: it does not fit into the available memory.
+        MachineError: the fabric does not fit into the available memory.
         NegativeResult: the plan fails its proof.
         PlanError: the plan has rules that forwarding tables cannot express, or the tables differ from a walk
             through the plan.
@@ -90,7 +91,7 @@ def check_fabric(fabric: FabricOptions, plan: RoutePlan, tables: ForwardingTable
         on_event: called with an event for settings without effect and for buffers too small for full links.
 
     Raises:
-        UsageError: the decision for each packet does not fit the plan.
+        UsageError: the decision rule needs input that the plan lacks.
         ParameterError: packets take more hops than there are virtual channels.
     """
     check_channels(plan, fabric.routers)
@@ -111,7 +112,10 @@ def planned_routing(text: str) -> str:
 
 
 def check_channels(plan: RoutePlan, routers: RouterSettings) -> None:
-    """Raises ParameterError if packets of a plan need more virtual channels, one per hop, than there are."""
+    """Raises ParameterError if packets may take more hops than there are virtual channels.
+
+    Only lossless routers that use another virtual channel for each hop are checked.
+    """
     if routers.flow_control != CREDIT or routers.channel_policy != BY_HOP:
         return
     needed = max_hops(plan)
@@ -124,14 +128,14 @@ def check_channels(plan: RoutePlan, routers: RouterSettings) -> None:
 
 
 def max_hops(plan: RoutePlan) -> int:
-    """Returns the largest number of hops of a packet without failures."""
+    """Returns the largest number of hops that a packet takes while nothing has failed."""
     # Only distances between routers with hosts count: others may be further apart.
     distances = np.array([0, *host_pairs_by_distance(plan.topology)], np.int16)
     return int(plan.hop_bound(distances).max())
 
 
 def warn_of_repairs(fabric: FabricOptions, plan: RoutePlan, on_event: OnEvent) -> None:
-    """Reports too few virtual channels for the hops of packets that switches reroute."""
+    """Reports if packets that switches reroute may take more hops than there are virtual channels."""
     routers, hops = fabric.routers, max_hops(plan) + plan.repair_hops
     if routers.flow_control == CREDIT and routers.channel_policy == BY_HOP and routers.channels < hops:
         on_event(Notice("channels-shared", hops=hops, channels=routers.channels))

@@ -9,10 +9,10 @@ from experiments.events.progress import SimulationProgress
 
 
 class Pace:
-    """Callback of a simulation that reports its progress, with its speed since the previous report."""
+    """Callback that reports a simulation's progress and its speed since the previous report."""
 
     def __init__(self, on_event: OnEvent, total: int | None = None) -> None:
-        """Starts the clock.
+        """Starts the clock that measures the time between two reports.
 
         Args:
             on_event: called with each event.

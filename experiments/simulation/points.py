@@ -45,7 +45,7 @@ class SimulatedGroup(PointGroup[PlannedFabric, PointT, OutcomeT]):
 
     @abstractmethod
     def simulation(self, point: PointT) -> tuple[FabricOptions, SimulatedTraffic]:
-        """Returns the specification of a point; its fabric shares the plan of the group.
+        """Returns the fabric and the traffic of a point; the fabric has the plan that all points share.
 
         Args:
             point: the point.
@@ -79,7 +79,7 @@ class SimulatedGroup(PointGroup[PlannedFabric, PointT, OutcomeT]):
         return self.outcome(fabric, point, task, task.run(fabric))
 
     def outcome(self, fabric: PlannedFabric, point: PointT, task: Task, outcome: Outcome) -> OutcomeT:
-        """Returns what to keep of a point that this process or a worker has simulated.
+        """Converts the outcome of a point's task to the outcome that the search or sweep keeps.
 
         Args:
             fabric: the fabric with the plan of all points.
@@ -114,7 +114,7 @@ class SimulatedGroup(PointGroup[PlannedFabric, PointT, OutcomeT]):
 
     @cached_property
     def memory_bytes(self) -> int:
-        """Estimated memory of the plan and a simulation in bytes."""
+        """Estimated memory of the plan and of one simulation, in bytes."""
         return simulation_memory_bytes(self.fabric)
 
 

@@ -23,7 +23,7 @@ from experiments.spec.simulation.resolve import Simulation
 
 
 def replications_of(one: Simulation) -> tuple[Simulation, ...]:
-    """Returns the simulations of a specification, one for each seed; the specification itself if it has one.
+    """Returns one simulation for each seed of a specification; with a single seed, the specification itself.
 
     Args:
         one: specification of a simulation.
@@ -42,7 +42,7 @@ def replications_of(one: Simulation) -> tuple[Simulation, ...]:
 
 
 def seed_directory(directory: RunDirectory, seed: int) -> RunDirectory:
-    """Returns the folder of a replication in the common folder.
+    """Returns the folder of a replication, which is inside the common folder of all replications.
 
     Args:
         directory: folder of all replications.

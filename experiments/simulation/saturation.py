@@ -69,10 +69,13 @@ class _Bisection(SimulatedGroup[float, LoadPoint]):
         return {point.load: point.stable for point in self._points}
 
     def wanted(self, ahead: int = 1) -> list[float]:
-        """Returns the next loads to try: the one halfway between the highest stable and the lowest saturated.
+        """Returns the next loads to try.
+
+        The first one lies halfway between the highest stable load and the lowest saturated load. Each further
+        load would follow from one of the possible outcomes of the loads before it.
 
         Args:
-            ahead: number of loads to return; later ones follow from possible outcomes of earlier ones.
+            ahead: number of loads to return.
         """
         return next_loads(self._loads, self._tried, ahead)
 
@@ -119,7 +122,7 @@ class _Bisection(SimulatedGroup[float, LoadPoint]):
         )
 
     def result(self, *, interrupted: bool = False) -> Saturation:
-        """Returns the saturation as far as it is known."""
+        """Returns the result of the search, by the loads tried so far."""
         return Saturation(
             **settings(self.fabric),
             pattern=self._traffic.pattern,

@@ -112,7 +112,9 @@ def _simulated(fabric: PlannedFabric, traffic: AnyTraffic, on_event: OnEvent) ->
 
 
 def simulate_traffic(fabric: PlannedFabric, traffic: SimulatedTraffic, on_event: OnEvent) -> SimulationRecord:
-    """Simulates traffic on a fabric and returns the record; a partial one if interrupted.
+    """Simulates traffic on a fabric and returns the record of the simulation.
+
+    If Ctrl-C interrupts the simulation, the record covers the cycles until then.
 
     Args:
         fabric: the fabric.

@@ -1,4 +1,4 @@
-"""Sweep of simulations: each combination of routings, patterns, loads and options; resumable.
+"""Sweeps of simulations: one for each combination of routings, patterns, loads and options; resumable.
 
 The plan and the tables of a routing are made once. Processes of this machine or workers of a cluster simulate
 the points; these are independent of one another, and their results do not depend on where they run.
@@ -75,7 +75,7 @@ def run_simulated_sweep(
     workers: int | None = None,
     scheduler: Scheduler | None = None,
 ) -> int:
-    """Simulates the points of a sweep that a folder does not have yet, and returns their number.
+    """Simulates those points of a sweep whose results are not in the folder yet, and returns their number.
 
     Args:
         chosen: specification of the sweep.
@@ -144,7 +144,7 @@ def _held(chosen: SimulatedSweep, folder: Path) -> SimulatedSweepManifest | None
     """Returns the manifest of the sweep that a folder already has; None if the folder is empty.
 
     Raises:
-        ParameterError: it has anything except points of the same sweep.
+        ParameterError: the folder contains anything except points of the same sweep.
     """
     held = SweepResults(folder).begun()
     if held is not None:
@@ -274,7 +274,7 @@ def _groups(points: Points) -> list[Points]:
 def _check_points(groups: Sequence[Points]) -> None:
     """Raises UsageError or MachineError if a point cannot be simulated, before any point is simulated.
 
-    Each plan is made for that and dropped, as several plans of large fabrics may not fit into the memory.
+    Each plan is made for this check and discarded, as several plans of large fabrics may not fit into memory.
     """
     for group in groups:
         fabrics = _fabrics(group)
@@ -298,9 +298,9 @@ def _fabrics(group: Points) -> list[FabricOptions]:
 
 
 def _warn(fabric: PlannedFabric, group: Points, on_event: OnEvent) -> None:
-    """Reports settings without effect and too small buffers or channels, except of the first point's fabric.
+    """Reports settings without effect, too small buffers and too few virtual channels of a group's fabrics.
 
-    Planning has already reported those of the first fabric.
+    Settings and buffers of the first point's fabric are left out, as planning has reported them.
     """
     for other in _fabrics(group)[1:]:
         check_fabric(other, fabric.plan, fabric.tables, on_event)
@@ -310,7 +310,10 @@ def _warn(fabric: PlannedFabric, group: Points, on_event: OnEvent) -> None:
 
 
 def _kept(folder: Path, one: Simulation) -> dict[int, KeptReplication]:
-    """Returns seed -> replication for the complete replications in a point's folder; empty for one seed."""
+    """Returns seed -> replication for the complete replications in a point's folder.
+
+    The result is empty if the point has a single seed, as such a point has no folders of replications.
+    """
     if one.repeat == 1:
         return {}
     seeds = [part.traffic.seed for part in replications_of(one)]
@@ -321,7 +324,7 @@ def _kept(folder: Path, one: Simulation) -> dict[int, KeptReplication]:
 def _write_origin(
     chosen: SimulatedSweep, directory: RunDirectory, held: SimulatedSweepManifest | None
 ) -> None:
-    """Writes the manifest, a networkx graph and, if all points have the same, the schedule of faults."""
+    """Writes the manifest, the graph if it is from networkx, and any fault schedule that all points share."""
     manifest = joined(simulated_manifest(chosen), held, directory)
     directory.write_record(MANIFEST, manifest)
     write_graph(directory, chosen.fabric.topology)

@@ -36,7 +36,7 @@ class Outcome:
 
 @dataclass(frozen=True)
 class Task:
-    """One simulation, without the fabric, which tasks share.
+    """One simulation without its fabric, as many tasks share one fabric.
 
     Attributes:
         workload, routers, decision, times, seed: see `simulation.simulator.simulate`.
@@ -53,7 +53,7 @@ class Task:
     replan_cycles: int | None = None
 
     def run(self, planned: PlannedFabric, progress: Progress | None = None, tell: Tell = _silent) -> Outcome:
-        """Runs the simulation and returns its outcome; a partial one if interrupted.
+        """Runs the simulation and returns its outcome; if interrupted, the outcome until then.
 
         Args:
             planned: the fabric.
@@ -109,11 +109,11 @@ def task_of(fabric: FabricOptions, traffic: SimulatedTraffic) -> Task:
 
 
 def bucket_loop(planned: PlannedFabric, decision: Decision, routers: RouterSettings) -> BucketLoop | None:
-    """Returns the controller's loop of a simulation; None if sources decide for each packet.
+    """Returns the simulated controller's control loop; None if sources choose a path for each packet.
 
     Args:
-        planned: the fabric; its tables have candidates if there is a loop.
-        decision: law of adaptive choices.
+        planned: the fabric; for a control loop, its tables list the ports among which a switch may choose.
+        decision: rule by which packets or flows choose their paths.
         routers: settings of routers and links.
     """
     if decision.law != BUCKETS:

@@ -16,6 +16,7 @@ from topology.units import BYTES, number_of
 from traffic.wire.layout import ETHERNET_BYTES
 from traffic.wire.segment_codec import SEGMENT_BYTES
 from traffic.workload.applications import default_ranks, make_application
+from traffic.workload.collectives.algorithms import programs_of
 from traffic.workload.collectives.operations import ELEMENT
 from traffic.workload.collectives.registry import COLLECTIVES, check_message, split_collective
 from traffic.workload.placement import place_ranks
@@ -118,10 +119,13 @@ def _parse_bytes(text: str) -> int:
 
 
 def _memory_bytes(name: str, algorithm: str, ranks: int, message_bytes: int) -> int:
-    """Returns the memory of an iteration in bytes: vectors, expected results, and a copy of all sent data."""
+    """Returns the memory that an iteration needs in bytes.
+
+    It holds the ranks' vectors, the expected results, and a copy of all sent data.
+    """
     collective = COLLECTIVES[name]
     elements = collective.vector_elements(message_bytes)
-    programs = collective.algorithms[algorithm](ranks, elements)
+    programs = programs_of(collective.algorithms[algorithm], ranks, ranks, elements)
     sent = sum(step.send_span.length for program in programs for step in program)
     return (3 * ranks * elements + sent) * ELEMENT.itemsize
 

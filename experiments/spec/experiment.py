@@ -54,7 +54,7 @@ _FAILOVER_FABRIC: Mapping[str, Given] = {TOPOLOGY: "polarfly", "q": 5}
 
 @dataclass
 class Experiment:
-    """An experiment, or what the user requests of another command: a kind and values of options.
+    """An experiment, or the request of another command: a kind, and values of options.
 
     Attributes:
         kind: `run`, `sweep`, `failover` or `simulate`, or the name of another command with a topology.
@@ -103,7 +103,7 @@ class Experiment:
         self.values = values
         applies = _applicable(self.kind, values)
         for option in declared.values():
-            if option.name in values and not applies(option):
+            if option.name in (*values, *self._varied) and not applies(option):
                 raise UsageError(self._foreign(option))
             if values.get(option.name) in option.words and not self._measures_packets:
                 got = self.kind if self.kind != RUN else TRAFFIC_KINDS[self.traffic_kind].title
@@ -183,10 +183,12 @@ class Experiment:
         known = {option.name: option for option in options_of(declared, family)}
         merged = {name: value for name, value in self.values.items() if name in known} | new
         if kind == self.kind and declared != self.declared_kind:  # engines give one name different meanings
-            same = {
-                option.name for option in options_of(self.declared_kind, family) if option in known.values()
-            }
+            before = options_of(self.declared_kind, family)
+            same = {"out", _VARY, *(option.name for option in before if option in known.values())}
             merged = {name: value for name, value in merged.items() if name in new or name in same}
+            if _VARY in merged and _VARY not in new:
+                fits = [text for text in merged[_VARY] if varied_options([text]).keys() <= same]
+                merged[_VARY] = tuple(fits)
         if _VARY in known and _VARY in new:
             texts: Any = known[_VARY].accept(new[_VARY])
             varied = varied_options(texts)
@@ -212,7 +214,7 @@ class Experiment:
 
     @property
     def input_files(self) -> dict[str, tuple[str, ...]]:
-        """The option -> its input files, for options that name any."""
+        """Option -> its input files, for options that name any."""
         found = {
             option.name: option.files_named(self.values.get(option.name))
             for option in options_of(self.declared_kind, self.values.get(TOPOLOGY))
@@ -226,7 +228,7 @@ class Experiment:
 
     @cached_property
     def _varied(self) -> Mapping[str, str]:
-        """The option -> its key in --vary, for options that a sweep varies."""
+        """Option -> its key in --vary, for options that a sweep varies."""
         return varied_options(self.values.get(_VARY, ()))
 
     @property
@@ -243,7 +245,7 @@ class Experiment:
     def params(self) -> dict[str, Value]:
         """The given parameters of the topology, by the names of the family's constructor.
 
-        The file of a networkx graph has its name in the folder of results.
+        A networkx graph has the parameter `from`: the name of its file in the folder of results.
         """
         if self.graph is not None:
             return {GRAPH_OPTION: self.graph.file_name}
@@ -283,7 +285,7 @@ class Experiment:
         return Path(self.values["out"]) if "out" in self.values else None
 
     def folder(self, resolved: Specification, out: str | os.PathLike[str] | None = None) -> Path:
-        """Returns the output directory, by default one in `results` named by experiment and time.
+        """Returns the output directory; by default, it is in `results` and named after experiment and time.
 
         Args:
             resolved: its typed specifications.
@@ -336,7 +338,8 @@ class Experiment:
         if option.when:
             other, value = option.when
             got = self.values.get(other, option_of(other, self.declared_kind).default)
-            return f"--{option.name} is for --{other} {value}, got --{other} {got}; leave it out"
+            given = f"--{_VARY} {option.name}" if option.name in self._varied else f"--{option.name}"
+            return f"{given} is for --{other} {value}, got {got}; give --{other} {value}, or leave it out"
         now = TRAFFIC_KINDS[self.traffic_kind]
         if PACKETS not in option.kinds:
             home = next(one for name, one in TRAFFIC_KINDS.items() if name in option.kinds)
@@ -347,7 +350,7 @@ class Experiment:
 
 
 def by_option(values: Mapping[str, Any]) -> dict[str, Any]:
-    """Returns option -> value, without options that are None.
+    """Converts Python names of options to option names, and leaves out options that are None.
 
     Args:
         values: option, or its Python name (`link_rate`, `from_`) -> value.
@@ -397,7 +400,8 @@ def traffic_kind(kind: str, values: Mapping[str, Given]) -> str:
 def _unknown(name: str, kind: str, family: str, declared: Mapping[str, Option]) -> str:
     """Returns the text of the error that a kind of experiment has no option of this name, with a remedy.
 
-    It spells the option as a Python argument, except if that is for another engine or family.
+    The text names the option as a Python argument. An option of another engine or family is named as on the
+    command line.
     """
     given, taker = keyword(name), "Fabric" if kind == UP else kind
     engines = {engine: declared_kind(kind, {ENGINE: engine}) for engine in ENGINES}

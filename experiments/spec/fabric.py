@@ -37,7 +37,8 @@ _ROUTER_OPTIONS = {"channels": "virtual-channels", "queue_packets": "queue", "bu
 class FabricOptions:
     """The requested fabric of switches or simulated routers.
 
-    Only the emulation reads `links` to `host_root`, only the simulator reads `routers` and `decision`.
+    Only the emulation reads the fields from `links` to `host_root`. Only the simulator reads `routers` and
+    `decision`.
 
     Attributes:
         name, params: the topology's family and parameters, as on the command line.
@@ -111,7 +112,7 @@ class FabricOptions:
 
     @property
     def decision_text(self) -> str:
-        """Name of the decision rule per packet, with its parameters; `minimal` without detours."""
+        """Name of the decision rule per packet, with its parameters; `minimal` if there are no detours."""
         chosen = routing(self.routing)
         if self.decision is not None or chosen.packet_law is None:
             return self.decision or MINIMAL
@@ -159,7 +160,7 @@ def fabric_options(experiment: Experiment, values: Mapping[str, Any]) -> FabricO
 
 
 def _of_switches(experiment: Experiment, values: Mapping[str, Any]) -> dict[str, Any]:
-    """Returns the fields of FabricOptions about the links of switches: settings, and origin of their rate."""
+    """Returns the fields of FabricOptions that describe switches' links: settings, and origin of the rate."""
     rate, origin = values["link-rate"], GIVEN_RATE  # also the origin of a rate that the sweep varies
     if rate == AUTO_RATE:
         origin = AUTO_RATE

@@ -7,12 +7,13 @@ from dataclasses import dataclass, replace
 from experiments.spec.settings import TrafficSettings
 from topology.faults import CONTROLLER, Component, ComponentKind, Fault
 
-# Times of failure, restoration and end, in s, in a series of link failures: switches repair them within
-# milliseconds, the controller within 0.2 s.
+# Times of failure, restoration and end, in s, of each failover in a series of link failures. They are short,
+# as switches repair such failures within milliseconds, and the controller within 0.2 s.
 _LINK_FAIL_S, _LINK_RESTORE_S, _LINK_END_S = 1.0, 3.0, 5.0
 _LOOKING_S = 3.0  # by which a failure on the live page lasts longer
-# Time in s that a new controller needs to take over, before anything is restored; more if a switch hangs, for
-# which it waits first, as neighbours still report its links up; and time from the restoration to the end.
+# _TAKEN_OVER_S: time in s that a new controller needs to take over before anything is restored. _HUNG_S:
+# time that it needs in addition if a switch hangs. It first waits for that switch, as the switch's
+# neighbours still report the links to it up. _AFTER_S: time from the restoration to the end.
 _TAKEN_OVER_S, _HUNG_S, _AFTER_S = 8.0, 4.0, 4.0
 
 
@@ -22,8 +23,8 @@ class FailoverOptions:
 
     Attributes:
         elements: links and switches that fail; empty for the link that most minimal paths cross.
-        kill_controller: whether the controller is killed just before and restarts while they are still
-            down.
+        kill_controller: whether the controller is killed just before `elements` fail, and restarts while they
+            are still down.
         fail_s, restore_s, end_s: times of failure, repair and end, in seconds since the probes start.
         seed: seed with which `elements` were drawn.
     """

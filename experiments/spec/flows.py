@@ -96,7 +96,7 @@ def check_flows(flows: FlowOptions, fabric: FabricOptions) -> None:
     """Checks that flows can run on a fabric.
 
     Raises:
-        UsageError: they cannot.
+        UsageError: the flows cannot run on the fabric.
         MachineError: the kernel lacks their congestion control.
     """
     _check_congestion_control(flows.tcp)

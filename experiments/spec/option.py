@@ -38,7 +38,7 @@ class Option(Parameter):
         varies: whether a sweep can vary it without rebuilding the fabric.
         default_in: command -> default that replaces `default` there.
         derived: (experiment, values so far) -> default that depends on other options; None if there is none.
-        setting: its name in the settings of results; empty if that is its key.
+        setting: its name in the settings of results; empty if that is the same as its key.
         path: text -> its last part if that names an input file, else ""; None if `file` decides.
         paths: text -> all input files that a list names.
         needs: options; at least one must be given, unless this option has its default.
@@ -74,7 +74,10 @@ class Option(Parameter):
 
     @property
     def meaning(self) -> str:
-        """The help with the unit before the first semicolon: `load of each link, in Mbit/s; default 1`."""
+        """The help text with the unit inserted before its first semicolon.
+
+        An example is `load of each link, in Mbit/s; default 1`.
+        """
         first, semicolon, more = self.help.partition(";")
         return f"{first}, in {self.unit}{semicolon}{more}" if self.unit else self.help
 
@@ -83,7 +86,7 @@ class Option(Parameter):
         return self.path(value) if self.path and isinstance(value, str) else super().file_named(value)
 
     def files_named(self, value: Given | None) -> tuple[str, ...]:
-        """Returns the files that a value names, of all its entries."""
+        """Returns the paths of all files that a value names; a value may be a tuple of several entries."""
         if self.paths is None:
             return tuple(filter(None, (self.file_named(value),)))
         texts = value if isinstance(value, tuple) else (value,)
@@ -94,7 +97,10 @@ class Option(Parameter):
         return [*self._names()]
 
     def _names(self) -> Iterator[str]:
-        """Yields names for completion, lazily: those of plug-ins, which take a search, come last."""
+        """Yields the names that completion suggests as values.
+
+        Names of plug-ins come last, as finding them takes time; a caller that stops early avoids the search.
+        """
         for listed in filter(None, (self.known, self.choices)):
             yield from listed()
         yield from self.words
@@ -126,7 +132,7 @@ class Option(Parameter):
         return checked
 
     def accept(self, value: object) -> Given:
-        """Returns the checked value of an entry of a file or a Python argument.
+        """Checks a value from an experiment file or a Python argument, and returns it in canonical form.
 
         Args:
             value: a value of the option's type, a path, or a list or tuple if several are allowed.
@@ -156,11 +162,13 @@ def _joined(values: object) -> str:
 
 
 def lazy_import(place: str) -> Callable[..., Any]:
-    """Returns a function that imports another when called, so that declarations import nothing.
+    """Returns a function that imports another function only when it is called, and calls it.
+
+    Declarations can thus refer to functions without importing their modules.
 
     Args:
-        place: module and name, such as `topology.links:parse_rate_bps`; an object that cannot be called is
-            returned itself.
+        place: module and name, such as `topology.links:parse_rate_bps`. If the object of this name cannot be
+            called, each call returns the object.
     """
 
     def call(*arguments: Any) -> Any:

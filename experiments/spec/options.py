@@ -149,14 +149,14 @@ def _switch(name: str, text: str, default: bool, **more: Any) -> Option:
 
 
 def _own(name: str, commands: Collection[str], text: str, **more: Any) -> Option:
-    """Returns the declaration of an option of commands that experiments do not store, such as `--json`."""
+    """Declares an option that is not stored in experiments, such as `--json`, for some commands."""
     if more.get("type") is bool:
         more["default"] = False
     return Option(**{"name": name, "type": str, "help": text, "commands": commands, "common": True, **more})
 
 
 def _place(name: str, commands: Collection[str], text: str, **more: Any) -> Option:
-    """Returns the declaration of a positional argument of commands that experiments do not store."""
+    """Declares a positional argument that is not stored in experiments, for some commands."""
     return _own(name, commands, text, positional=True, required=True, **more)
 
 
@@ -528,6 +528,11 @@ def declared_kind(kind: str, values: Mapping[str, Any]) -> str:
     return SIMULATED_SWEEP if kind == SWEEP and values.get(ENGINE) == SIMULATION else kind
 
 
+def noun_of(kind: str) -> str:
+    """Returns the noun for an experiment of a kind: `simulation` for `simulate`."""
+    return "simulation" if kind == SIMULATE else kind
+
+
 def option_of(name: str, command: str) -> Option:
     """Returns the declaration of an option of a command."""
     return next(option for option in OPTIONS if option.name == name and command in option.commands)
@@ -540,7 +545,10 @@ def option_names() -> frozenset[str]:
 
 
 def family_options(family: str) -> tuple[Option, ...]:
-    """Returns the parameters of a family as options; `--topology-NAME` if another option is called NAME."""
+    """Returns the parameters of a family as options.
+
+    A parameter NAME becomes `--topology-NAME` if experiments have another option with its name.
+    """
     from topology.registry import FAMILIES
 
     declared = []
@@ -553,7 +561,9 @@ def family_options(family: str) -> tuple[Option, ...]:
 
 
 def options_of(command: str, family: str | None = None) -> tuple[Option, ...]:
-    """Returns the options of a command that experiments keep; a family's options follow the topology.
+    """Returns those options of a command that are stored in experiments.
+
+    Parameters of the family follow the option `topology`.
 
     Args:
         command: name of the command, such as `run`.
@@ -565,9 +575,9 @@ def options_of(command: str, family: str | None = None) -> tuple[Option, ...]:
 
 
 def every_option(command: str) -> tuple[Option, ...]:
-    """Returns the options of a command that experiments keep.
+    """Returns those options of a command that are stored in experiments, of all engines.
 
-    A sweep has the options of all engines; if two engines declare the same name, emulation wins.
+    If two engines declare an option of a sweep with the same name, the emulation's is returned.
 
     Args:
         command: name of the command.
@@ -579,7 +589,7 @@ def every_option(command: str) -> tuple[Option, ...]:
 
 
 def own_options(command: str) -> tuple[Option, ...]:
-    """Returns the options of a command that experiments do not keep, such as `--json`.
+    """Returns those options of a command that are not stored in experiments, such as `--json`.
 
     Args:
         command: name of the command.

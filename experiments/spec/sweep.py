@@ -112,12 +112,12 @@ class SweepOptions:
 
     @property
     def varied_routings(self) -> tuple[str, ...]:
-        """The routings with each combination of their varied parameters."""
+        """The names of the routings, each with all combinations of values of its varied parameters."""
         return _with_parameters(self.routings, self.vary, routing_name)
 
     @property
     def varied_patterns(self) -> tuple[str, ...]:
-        """The patterns with each combination of their varied parameters."""
+        """The names of the patterns, each with all combinations of values of its varied parameters."""
         return _with_parameters(self.patterns, self.vary, pattern_name)
 
     def points(self) -> list[Point]:
@@ -136,7 +136,7 @@ class SweepOptions:
 def _with_parameters(
     names: Sequence[str], vary: Sequence[Variation], canonical: Callable[[str], str]
 ) -> tuple[str, ...]:
-    """Returns the names with each combination of their varied parameters, in canonical form.
+    """Returns each name with each combination of values of its varied parameters, in canonical form.
 
     Args:
         names: names of routings or of patterns, with their parameters.

@@ -121,7 +121,7 @@ def read_faults(
 
 
 def asked_faults(asked: str | None) -> str | None:
-    """Returns requested random failures; None for a file name or None."""
+    """Returns the value of `--faults` if it requests random failures; None if it names a file or is None."""
     return asked if asked is not None and asked.startswith(PREFIX) else None
 
 

@@ -23,7 +23,7 @@ _LONGEST_NAME = 120  # characters; file systems allow 255 bytes, and suffixes fo
 
 
 def plain_name(*words: object) -> str:
-    """Joins words to the name of a file or folder, without slashes, colons and similar characters."""
+    """Joins words into the name of a file or folder, without slashes, colons and similar characters."""
     name = re.sub(r"[^A-Za-z0-9._=]+", "-", "-".join(map(str, words))).strip("-")
     if len(name) <= _LONGEST_NAME:
         return name
@@ -33,7 +33,7 @@ def plain_name(*words: object) -> str:
 
 
 def dated_folder(*words: object) -> Path:
-    """Returns the path of a new output directory, named by words and the current time."""
+    """Returns the path of a new output directory, named after some words and the current time."""
     return DEFAULT_RESULTS / plain_name(*words, time.strftime("%Y%m%d-%H%M%S"))
 
 
@@ -42,20 +42,21 @@ def words_of(name: str, text: str) -> list[str]:
 
     A word like `key=value` is a further parameter of the name before it, so that
     `min,ugal-pf:threshold=0.5,buckets=8` is two words. (A name with parameters has a colon before the first
-    equals sign.)
+    equals sign.) A comma may follow the last word.
 
     Raises:
-        ParameterError: the list `name` is empty.
+        ParameterError: the list `name` is empty, or has an empty word.
     """
     words: list[str] = []
-    for word in (part.strip() for part in text.split(",")):
+    for word in (part.strip() for part in text.strip().removesuffix(",").split(",")):
         before, equals, _ = word.partition("=")
         if words and ":" in words[-1] and equals and ":" not in before:
             words[-1] += f",{word}"
-        elif word:
+        else:
             words.append(word)
-    if not words:
-        raise ParameterError(f"{name} must not be empty, got {quoted(text)}")
+    if not all(words):
+        domain = "have a value between commas" if any(words) else "not be empty"
+        raise ParameterError(f"{name} must {domain}, got {quoted(text)}")
     return words
 
 

@@ -114,7 +114,10 @@ def _owned(key: str, owner: str, name: str) -> Parameter:
 
 
 def _registries() -> tuple[Registry[Routing], Registry[PatternDefinition]]:
-    """Returns the registries of routings and of patterns, whose import takes longer than parsing options."""
+    """Returns the registries of routings and of patterns.
+
+    They are imported only here, as their import takes longer than parsing options.
+    """
     from routing.registry import ROUTINGS
     from traffic.workload.patterns import PATTERNS
 
@@ -147,7 +150,7 @@ def needs_own_fabric(key: str, kind: str = SWEEP) -> bool:
 
 
 def own_fabric_message(key: str, given: Any) -> str:
-    """Returns the error that an option cannot vary on one fabric, with a shell loop as a remedy."""
+    """Returns the text of the error that an option cannot vary on one fabric, with a shell loop as remedy."""
     listed = given if isinstance(given, list | tuple) else str(given).split(",")
     words = "$value ..." if key == TOPOLOGY else f"... --{key} $value"
     return (
@@ -345,7 +348,7 @@ def _range(parameter: Parameter, text: str, number: type[int] | type[float]) -> 
 def values_at(
     routing: str, pattern: str, options: Mapping[str, Value], keys: Iterable[str]
 ) -> dict[str, Value]:
-    """Returns key -> value at a point, without keys of other routings and patterns.
+    """Returns key -> value at a point; keys of other routings' and patterns' parameters are left out.
 
     Args:
         routing: the point's routing, with its parameters.
@@ -368,7 +371,7 @@ def values_at(
 
 
 def _given(text: str, owner: str) -> Mapping[str, Value]:
-    """Returns key -> value of the parameters given in a name; empty if this version does not know them.
+    """Returns key -> value of the parameters given in a name; empty if this version does not know them all.
 
     Args:
         text: name of a routing or pattern, with its parameters.

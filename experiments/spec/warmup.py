@@ -15,10 +15,10 @@ if TYPE_CHECKING:
 # To detect a steady state, the throughput of successive spans of time is compared. A span lasts at least
 # _MIN_SPAN_S, and long enough to drain a full queue _QUEUES times.
 _MIN_SPAN_S, _QUEUES = 2.0, 3
-# The same number for adaptive routings: a group rests for up to two drain times after a change, and detours
-# need several changes.
+# The value of _QUEUES for adaptive routings. After a change, a group is not changed again for up to two drain
+# times, and detours need several changes.
 _QUEUES_ADAPTING = 8
-# Detecting a steady state takes at least two spans; after this many, the warm-up ends in any case.
+# A steady state is detected after two spans at the earliest. After this many, the warm-up ends in any case.
 _MAX_SPANS = 20
 _FAULT_WARMUP_CYCLES = 1000
 _LONGEST_S = 3600.0  # limit of --warmup

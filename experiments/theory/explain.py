@@ -29,7 +29,7 @@ class ListedPath:
     Attributes:
         switches: names of the switches in order.
         share: fraction of the packets that take it; 0 for a path that the controller may choose.
-        ends: reason why packets end at the last switch; None if they arrive.
+        ends: reason why packets end at the last switch; None if they arrive at the destination.
     """
 
     switches: tuple[str, ...]
@@ -127,7 +127,7 @@ def check_has_hosts(topology: Topology, *routers: int) -> None:
 def paths_between(
     plan: RoutePlan, source: Host, destination: Host, failure: Failure
 ) -> tuple[tuple[ListedPath, ...], tuple[ListedPath, ...]]:
-    """Returns the paths that packets of two hosts take, and those that the controller may choose.
+    """Returns the paths that packets from one host to another take, and those that the controller may choose.
 
     Args:
         plan: the installed plan.
@@ -145,7 +145,7 @@ def _both(
 ) -> tuple[list[PacketPath], list[PacketPath]]:
     """Returns the paths that packets take, and those that the controller may choose instead.
 
-    Both are from the first host of the router `source` to that of `destination`.
+    They lead from the first host of the router `source` to the first host of the router `destination`.
     """
     first_hosts = {host.router: host for host in reversed(space.hosts)}
     paths = packet_paths(space, first_hosts[source], first_hosts[destination], failure)

@@ -3,7 +3,7 @@
 Every pair of routers has a steady flow that is split over its paths by the weights of the plan's groups. A
 link that is offered more than its capacity scales all its flows down by the same factor, and what it drops
 does not load the links after it. The losses of all links depend on one another; they are iterated to a fixed
-point. The links from routers to hosts have the same capacity and come last: a host accepts at most that.
+point. The links from routers to hosts have the same capacity and come last: no host accepts more than that.
 """
 
 from __future__ import annotations
@@ -151,7 +151,9 @@ def _injected(paths: TrafficSplit, rates: Loads) -> Loads:
 
 
 def _propagate(paths: TrafficSplit, injected: Loads, pass_on: Loads) -> Loads:
-    """Returns the traffic that enters each state of TrafficSplit, a stage of packets' paths: float64, states.
+    """Returns the traffic that enters each state: float64, states.
+
+    A state is a stage of packets' paths, see TrafficSplit.
 
     Args:
         paths: links that the plan's packets take, with the shares of packets.

@@ -33,7 +33,10 @@ def lines_between(topology: Topology, source: int, destination: int) -> list[str
 
 
 def _cross_product(topology: Topology, source: int, destination: int) -> list[str]:
-    """Returns sentences on two routers' points of ER_q and their cross product (PolarFly, section IV-D)."""
+    """Returns sentences on the points of two routers in ER_q and on their cross product.
+
+    Source: PolarFly, section IV-D.
+    """
     assert isinstance(topology, PolarFly)
     q = topology.q
     s, d = topology.vectors(source), topology.vectors(destination)
@@ -59,7 +62,10 @@ def _cross_product(topology: Topology, source: int, destination: int) -> list[st
 
 
 def _supernodes(topology: Topology, source: int, destination: int) -> list[str]:
-    """Returns sentences on two routers' supernodes and their cross product's (PolarStar, section 9.2)."""
+    """Returns sentences on the supernodes of two routers, and on the supernode adjacent to both.
+
+    That supernode is at the cross product of the two supernodes' points. Source: PolarStar, section 9.2.
+    """
     assert isinstance(topology, PolarStar)
     structure, m = topology.structure, topology.order
     (u, x), (v, y) = divmod(source, m), divmod(destination, m)
@@ -75,14 +81,14 @@ def _supernodes(topology: Topology, source: int, destination: int) -> list[str]:
     if int(structure.dot(u, v)) == 0:
         return [
             *lines,
-            "Their supernodes are adjacent: every vertex has a link to one of the other.",
+            "Their supernodes are adjacent: every vertex of one has a link to a vertex of the other.",
             *distance,
         ]
     middle = int(structure.indices(structure.cross(u, v)))
     return [
         *lines,
-        f"Their supernodes are not adjacent: the only one that is adjacent to both is their cross product's, "
-        f"at {_text(structure.vectors(middle))} ({switch_name(middle * m)} to "
+        f"Their supernodes are not adjacent: the only one that is adjacent to both is at the cross product "
+        f"of their points, {_text(structure.vectors(middle))} ({switch_name(middle * m)} to "
         f"{switch_name(middle * m + m - 1)}).",
         *distance,
     ]

@@ -69,7 +69,7 @@ class ControllerMonitor:
             looked_s = now_s
 
     def _stopped(self) -> bool:
-        """Returns whether the controller is stopped or was since the last check, other than by PolarLab."""
+        """Returns whether anything but PolarLab stops the controller, or stopped it since the last check."""
         asked, pid = self._controller.stopped, self._controller.pid
         seen, self._seen[pid] = self._seen.get(pid, 0), _stops_of(pid)
         stopped = self._seen[pid] != seen or _stopped_now(pid)
@@ -78,7 +78,7 @@ class ControllerMonitor:
 
 
 def _stops_of(pid: int) -> int:
-    """Returns how often a child process was stopped or continued, by the kernel's reports up to now."""
+    """Returns how many stops and continuations of a child process the kernel has reported so far."""
     with _counting, contextlib.suppress(ChildProcessError):  # raised if the process has ended
         while os.waitid(os.P_PID, pid, os.WSTOPPED | os.WCONTINUED | os.WNOHANG):
             _stops[pid] += 1

@@ -18,7 +18,7 @@ class Coverage(NamedTuple):
         subject: noun for what was observed, such as `processors`, with which the reason for doubt begins.
         seconds: time of the window that the observations cover, in s.
         window_s: length of the window in s.
-        ended: clause that says why the rest was missed, like how the monitor ended; empty if not known.
+        ended: clause that says why the monitor missed the rest, such as how it ended; empty if not known.
         max_missed: largest share of the window that may be missed.
     """
 
@@ -40,7 +40,7 @@ class Coverage(NamedTuple):
 
     @property
     def reason(self) -> str:
-        """The reason to doubt a result of which too little was observed, as a sentence."""
+        """The reason to doubt a result because too little of its window was observed, as a sentence."""
         why = f": {self.ended}" if self.ended else ""
         return f"{self.subject} observed for {self.seconds:.1f} of {self.window_s:.3g} s{why}"
 
@@ -51,7 +51,7 @@ def covered_s(observed: Iterable[Span], window: Span, reach_s: float) -> float:
     Args:
         observed: (start, end) of each observation, ascending.
         window: (start, end) of the window, on the same clock.
-        reach_s: time before and after an observation that it also represents.
+        reach_s: time in s before and after each observation for which the observation also counts.
     """
     total, covered_until = 0.0, window[0]
     for begin_s, end_s in observed:

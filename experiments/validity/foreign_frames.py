@@ -8,15 +8,19 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-# What does not matter: a share of a host's measured bytes, and a few frames, such as late ones of a check.
-# Each host has its own limit: it cannot use what others leave, or hide frames behind those that others lose.
+# Other frames that are tolerated: a share of a host's measured bytes, and a few frames, such as late probes
+# of the check of all pairs. Each host has its own limit, so that frames of one host are not offset by
+# losses of others.
 MAX_SHARE, MAX_FRAMES = 0.01, 2
-# TCP retransmits a little after a flow's counters were read: up to 6 frames of a host at twice the capacity.
+# After a flow's counters were read, TCP may still retransmit: up to 6 frames of a host were seen at an
+# offered load of twice the capacity.
 MAX_FRAMES_OF_FLOWS = 16
 
 
 class HostBytes(NamedTuple):
-    """Bytes on the links between switches and hosts from before the first measured packet until the end.
+    """Bytes that the links between switches and hosts carried.
+
+    They are counted from before the first measured packet until the end of the run.
 
     Attributes:
         sent, received: int64, hosts: bytes of the frames (without FCS) that each host sent to its switch and
@@ -34,14 +38,17 @@ def foreign_doubt(
     measured: npt.NDArray[np.int64],
     max_bytes: int,
 ) -> str | None:
-    """Returns the reason to doubt a run in which a host's link carried other frames, or None.
+    """Returns the reason to doubt a run because a host's link carried frames besides the measured ones.
+
+    It is None if no link did.
 
     Args:
         verb: what hosts did with these frames, `sent` or `received`.
         names: names of the hosts.
         carried: bytes that each host's link carried in this direction.
         measured: bytes of the measured frames among them.
-        max_bytes: bytes that each host may send or receive besides, in addition to `MAX_SHARE`.
+        max_bytes: bytes of other frames that each link may carry in addition to the share MAX_SHARE of its
+            measured bytes.
     """
     excess = carried - measured
     foreign = np.flatnonzero(excess > MAX_SHARE * measured + max_bytes)

@@ -7,8 +7,8 @@ divided by the arrival rate is the mean waiting time. For Poisson arrivals, the 
 the number of frames in a sample, divided by the squared rate is the mean square of that time (distributional
 form of Little's law).
 
-It is a process of its own with real-time priority, so that neither the fabric's load nor Python's GIL delays
-its samples. If a sample is late nevertheless, the whole machine stood still.
+The program is a separate process with real-time priority, so that neither the fabric's load nor Python's GIL
+delays its samples. If a sample is late nevertheless, the whole machine stood still.
 
     python -m experiments.validity.held_reader < switches
 
@@ -128,16 +128,16 @@ class _Second:
 
 
 class Pace:
-    """Pace of the samples: many a second, unless they take too much of a processor.
+    """Pace of the samples: many a second, unless they take too much of a processor's time.
 
-    The cost of a sample is the smallest measured one: a thread's clock also counts stolen time.
+    The cost of a sample is estimated by the cheapest one so far, as a thread's clock also counts steal time.
     """
 
     def __init__(self) -> None:
         self._min_s = math.inf
 
     def pause_s(self, spent_s: float) -> float:
-        """Returns the mean time between two samples, after one that took `spent_s` of processor time."""
+        """Returns the mean time in s between samples, given the processor time in s of the last sample."""
         self._min_s = min(self._min_s, spent_s)
         return max(1 / _SAMPLES_PER_S, self._min_s / _MAX_SHARE)
 

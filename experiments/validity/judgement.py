@@ -48,7 +48,7 @@ class Evidence:
         lost_elsewhere: frames that neither arrived nor were dropped by a queue; None if not known.
         link_loss_doubt: reason to doubt the configured random loss of links; None if there is none.
         scheduled: whether packets had scheduled times.
-        link_rate_bps: rate of the links; None if no other rate is to be suggested.
+        link_rate_bps: rate of the links in bit/s; None if no lower rate is to be suggested.
         coverages: time of the measurement window that each monitor observed.
     """
 

@@ -1,4 +1,4 @@
-"""Random loss of links by their netem counters, and whether chance explains its error."""
+"""Tests the random loss of links: whether chance explains its difference from the configured loss."""
 
 from __future__ import annotations
 
@@ -34,16 +34,16 @@ class LinkLoss(NamedTuple):
 def link_loss_doubt(asked: float, links: Sequence[LinkLoss]) -> str | None:
     """Tests whether links lose the configured share of frames.
 
-    The worst of many links may be far off by chance, so that its threshold is divided by the number of links
-    (Bonferroni correction).
+    The worst of many links may be far off by chance. The threshold of its p-value is therefore divided by the
+    number of links (Bonferroni correction).
 
     Args:
         asked: share that every link should lose, over 0 and below 1.
         links: their lost and passed frames.
 
     Returns:
-        A sentence that names the link that is off; None if chance explains the differences, or none exceeds
-        a twentieth of `asked`.
+        A sentence about the link with the wrong loss, or about all links if their total loss is wrong. None
+        if chance explains the differences, or none of them exceeds a twentieth of `asked`.
     """
     seen = [link for link in links if link.frames]
     if not seen:

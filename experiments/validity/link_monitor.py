@@ -1,7 +1,8 @@
 """Monitor of all queues of a fabric while traffic runs: real rates of saturated links, drops and losses.
 
 All queues are read periodically. If a queue had more packets at one reading than its link can send until the
-next, it was never empty in between. What the link sent meanwhile then is its real rate, whatever the traffic.
+next, it was never empty in between. The bytes sent between the two readings then give the link's real rate,
+whatever the traffic.
 """
 
 from __future__ import annotations
@@ -18,7 +19,8 @@ from experiments.live_series import LiveLinkSeries
 from experiments.results.link_loads import LinkLog, directed_links
 from topology.errors import MachineError
 
-# Readings in the time that a full queue takes to drain; with 3, a queue that is a third full is enough.
+# Readings in the time that a full queue takes to drain. With 3 readings, a link whose queue is a third full
+# at a reading cannot be idle before the next one.
 _READINGS_PER_QUEUE = 3
 _MIN_INTERVAL_S, _MAX_INTERVAL_S = 0.02, 0.5
 # Reading may take at most this share of the time.

@@ -19,7 +19,7 @@ _MAX_NAMED = 5
 
 @dataclass(frozen=True)
 class Plan:
-    """The failures and drains that a controller's plan avoids, as its reports name them.
+    """The failed and drained components that a controller's plan avoids, as its reports name them.
 
     Attributes:
         failed, drained: locations of the links and switches, like `s1-s7, s4`; `none` for none.
@@ -54,10 +54,10 @@ class Asked:
         return drain_of(self.topology, self.drained)
 
     def beyond(self, plans: Iterable[Plan], ports: Iterable[PortSet | tuple[str, int]] = ()) -> list[str]:
-        """Returns the links and switches that plans or ports take out of use although nobody requested it.
+        """Returns the links and switches that the controller took out of use without a failure or drain.
 
         Args:
-            plans: plans of the controller.
+            plans: plans of the controller, which avoid some components.
             ports: ports, as (name of the switch, number), that the controller has set down or up.
         """
         names = [name for plan in plans for name in self._beyond(plan)]

@@ -15,9 +15,10 @@ from experiments.spec.options import MAX_WORKERS, option_names
 from routing.plan.model import RoutePlan
 from topology.base import Topology
 from topology.errors import ParameterError, UsageError
+from topology.plugins import naming_plugins
 
 _OPTION = re.compile(r"(?<![\w-])--([a-z](?:[a-z-]*[a-z])?)(?![\w-])")
-_EXAMPLE = "as in: "  # in errors, the words before an example of a command line
+_EXAMPLE = "as in: "  # words in errors that introduce an example of a command line
 
 
 def checked_topology(value: Any) -> Topology:
@@ -27,7 +28,7 @@ def checked_topology(value: Any) -> Topology:
         value: the argument.
 
     Raises:
-        ParameterError: it is something else; the message names the function that converts it.
+        ParameterError: the argument is something else; the message names the function that converts it.
     """
     if isinstance(value, Topology):
         return value
@@ -47,7 +48,7 @@ def checked_plan(value: Any) -> RoutePlan:
         value: the argument.
 
     Raises:
-        ParameterError: it is something else; the message names the function that makes a plan.
+        ParameterError: the argument is something else; the message names the function that makes a plan.
     """
     if isinstance(value, RoutePlan):
         return value
@@ -84,14 +85,15 @@ def checked_scheduler(
 
 @contextlib.contextmanager
 def keywords_in_errors(subject: object) -> Iterator[None]:
-    """Spells options in errors of the block as Python arguments: `--link-rate` as `link_rate`.
+    """Spells options in errors of the block as in Python, `link_rate` for `--link-rate`, and names plug-ins.
 
     Args:
         subject: first argument of the Python function, such as a family or an Experiment (see `request_of`).
             Errors about an Experiment stay unchanged, as it may come from a command line.
     """
     try:
-        yield
+        with naming_plugins():
+            yield
     except UsageError as error:
         text = str(error)
         if isinstance(subject, Experiment) or "polarlab " in text:

@@ -15,7 +15,7 @@ from experiments.points.loads import LoadSteps, max_loads_left
 from experiments.simulation.replications import replications_of
 from experiments.simulation.sweep import estimate_simulated_sweep
 from experiments.spec.experiment import Experiment
-from experiments.spec.options import SATURATION
+from experiments.spec.options import SATURATION, noun_of
 from experiments.spec.resolve import Sweep
 from experiments.spec.simulation.model import SimulatedTraffic
 from experiments.spec.simulation.resolve import SimulatedSweep, Simulation
@@ -39,7 +39,9 @@ def estimate(experiment: Experiment, workers: int | None = None) -> Estimate:
     if isinstance(one, SimulatedSweep):
         return estimate_simulated_sweep(one, experiment.folder(one), workers)
     if not isinstance(one, Simulation):
-        raise UsageError(f"an estimate needs a sweep, a simulation or a saturation, got a {experiment.kind}")
+        raise UsageError(
+            f"an estimate needs a sweep, a simulation or a saturation, got a {noun_of(experiment.kind)}"
+        )
     traffic = one.traffic
     if not isinstance(traffic, SimulatedTraffic):
         return estimate_simulations([Work(one.fabric, None, one.repeat)], one.repeat, one.repeat, 1)

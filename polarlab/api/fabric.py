@@ -36,7 +36,7 @@ from topology.base import Topology
 from topology.errors import ParameterError, Terminated, UsageError
 from topology.parameters import hint
 
-if TYPE_CHECKING:  # at run time only after the check for Mininet
+if TYPE_CHECKING:  # imported at run time only after the check for Mininet
     from experiments.observation.timeline import Timeline
     from experiments.session.fabric_session import FabricSession
     from experiments.session.turns import Measuring
@@ -118,7 +118,7 @@ class Fabric(SessionVerbs):
         """Launches the fabric, proves and installs its rules, and returns it; it is up until `close`.
 
         Raises:
-            UsageError: it is already up.
+            UsageError: the fabric is already up.
             MachineError: another fabric runs on this machine, or the machine lacks a requirement.
             NegativeResult: the proof of the plan failed; nothing was installed.
         """
@@ -138,7 +138,7 @@ class Fabric(SessionVerbs):
         """Launches the fabric, its page and its recorder, and returns a session on it.
 
         Args:
-            opening: stack of contexts whose end takes all of them down.
+            opening: stack of contexts, whose end takes the fabric, its page and its recorder down.
         """
         from experiments.live_fabric import live_fabric, report_ingress_drops
         from experiments.programs.session_record import SessionRecorder
@@ -193,7 +193,7 @@ class Fabric(SessionVerbs):
             return self._page.restart()
         from polarlab.web.page_server import PageServer
 
-        assert opened is not None  # because there is a session
+        assert opened is not None  # a fabric with a session is open
         address = web_address(web, open_to_all=web_open) or parse_address(True)
         page = self._page = opened.enter_context(PageServer(address, self._on_event))
         self._watched(page, session, opened)
@@ -242,12 +242,12 @@ class Fabric(SessionVerbs):
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        if self._opened and self._session.turns.stop_own(then=self.close):  # `progress` called this
+        if self._opened and self._session.turns.stop_own(then=self.close):  # called by `progress`
             return
         opened, self._opened = self._opened, None
         if opened is not None:
             atexit.unregister(self.close)
-            opened.callback(self._session.turns.close)  # runs first
+            opened.callback(self._session.turns.close)  # runs before the callbacks registered earlier
             opened.__exit__(kind, error, trace)
             self._page = None
 
@@ -405,11 +405,11 @@ class Fabric(SessionVerbs):
 
 
 def _kept(run: RunSpecification, *, failed: bool) -> Mapping[str, Any] | None:
-    """Returns the experiment of a run as recorded in its manifest.
+    """Returns a run's experiment for its manifest, as JSON types; None if the fabric has no experiment.
 
     Args:
         run: the run.
-        failed: whether failures are present from the start; the folder then has them as a schedule.
+        failed: whether failures are present from the start; the experiment then names their schedule's file.
     """
     experiment = run.fabric.experiment
     if experiment is None or not failed:

@@ -17,7 +17,7 @@ from experiments.spec.option import Option
 from experiments.spec.options import UP, every_option, options_of, own_options
 from topology.parameters import Value
 
-# Options of a fabric that each measurement of traffic on it needs anew.
+# Options of a fabric that each measurement on a running fabric may set for itself.
 OF_TRAFFIC = frozenset(("out", "pcap"))
 
 _WIDTH = 100
@@ -66,7 +66,7 @@ def keyword_options(command: str, *, of_traffic: bool = False) -> tuple[Option, 
 
     Args:
         command: name of the command that has the options.
-        of_traffic: whether to return only those of traffic on a running fabric.
+        of_traffic: whether to return only options of traffic on a running fabric.
     """
     options = tuple(option for option in every_option(command) if not option.positional)
     if of_traffic:
@@ -76,7 +76,7 @@ def keyword_options(command: str, *, of_traffic: bool = False) -> tuple[Option, 
 
 
 def type_of(option: Option) -> Any:
-    """Returns the type annotation of an option's keyword, with which Python functions take it."""
+    """Returns the type annotation of an option as a keyword argument of Python functions."""
     kind: Any = option.type
     if option.words or option.has_units:
         kind |= str

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from polarlab.api.verb import Shown
 
-if TYPE_CHECKING:  # at run time only after the check for Mininet
+if TYPE_CHECKING:  # imported at run time only after the check for Mininet
     from experiments.results.parts.programs import TrafficOutcome
     from experiments.session.background import TrafficStatus
     from experiments.session.fabric_session import ControllerStatus
@@ -71,7 +71,7 @@ def drain(_verbs: SessionVerbs, do: Do) -> Shown:
     """Yields a line for each group of switches that a drain cut off, then the drain's outcome."""
     outcome = do()
     for part in outcome.cut_off:
-        yield f"only drained components connect {', '.join(part)}"
+        yield f"only drained components connect {', '.join(part)} to the rest of the fabric"
     yield str(outcome)
 
 
@@ -82,7 +82,7 @@ def _components(word: str, components: Iterable[Component]) -> str:
 
 
 def _parts(component: Component, failures: Iterable[Component]) -> set[Component]:
-    """Returns those of the failures that a component names; without a number, it names all parallel links."""
+    """Returns the failures that a component denotes; a link without a number denotes all parallel links."""
     return {
         failure
         for failure in failures
@@ -96,7 +96,7 @@ def _parts(component: Component, failures: Iterable[Component]) -> set[Component
 
 
 def controller_changed(verbs: SessionVerbs, do: Do) -> Shown:
-    """Starts or kills the controller; yields how long it took to gain control, if it did, and its state."""
+    """Starts or kills the controller; yields the seconds until a started one had control, then its state."""
     seconds = do()
     if seconds is not None:
         yield f"the controller was in control after {seconds:.1f} s"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import warnings
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -13,7 +14,7 @@ from experiments.results.tables import reporting_corruption
 from experiments.spec.experiment import Experiment, by_option
 from experiments.spec.files.approval import approved
 from experiments.spec.files.command_request import command_request
-from experiments.spec.options import KINDS, RUN, SWEEP, TOPOLOGY, UP, options_of
+from experiments.spec.options import KINDS, RUN, SWEEP, TOPOLOGY, UP, noun_of, options_of
 from experiments.spec.values import dated_folder
 from polarlab.api.arguments import checked_topology
 from polarlab.api.keywords import OF_TRAFFIC
@@ -76,12 +77,17 @@ def _request(
     if base is None:
         return _of_topology(kind, subject, options)
     if kind in KINDS and base.kind in KINDS and base.kind != kind:
-        raise UsageError(f"experiment must be a {kind}, got a {base.kind}; use polarlab.{base.kind}")
-    return command_request(base, kind, options).experiment
+        raise UsageError(
+            f"experiment must be a {noun_of(kind)}, got a {noun_of(base.kind)}; use polarlab.{base.kind}"
+        )
+    request = command_request(base, kind, options)
+    if request.note and kind != UP:  # which callers of Fabric expect
+        warnings.warn(request.note, stacklevel=4)
+    return request.experiment
 
 
 def rerun_of(results: Folder | Results) -> Experiment:
-    """Returns the experiment of results, to measure it again; a sweep gets a new folder, so as not to resume.
+    """Returns the experiment of results, to measure it again; a sweep gets a new folder and does not resume.
 
     Args:
         results: results of a run, a simulation, a sweep or failovers, or their folder.
@@ -160,5 +166,5 @@ def traffic_request(fabric: Experiment, options: Mapping[str, Any], routing: str
     given = {name: value for name, value in fabric.values.items() if name in own}
     if routing is not None:
         given["routing"] = routing
-    settled = {"link-rate": fabric.complete_values["link-rate"]}  # instead of the traffic's default rate
+    settled = {"link-rate": fabric.complete_values["link-rate"]}  # instead of the default of `run`
     return Experiment(RUN, {**given, **options}, graph=fabric.graph, settled=settled)

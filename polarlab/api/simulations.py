@@ -139,5 +139,5 @@ def crosscheck(
 
 
 def _is_measured(subject: Folder) -> bool:
-    """Returns whether a text names a family of topologies or an experiment's file instead of results."""
+    """Returns whether a subject must first be measured: a family or an experiment's file, but not results."""
     return subject in FAMILIES or Path(subject).suffix == ".toml"

@@ -200,7 +200,7 @@ class Verb:
         return self.http.method == "POST"
 
     def call(self, verbs: object, arguments: Mapping[str, Any]) -> functools.partial[Any]:
-        """Returns a call of the verb's method, with all arguments, which runs when it is called.
+        """Returns a function without arguments that calls the verb's method with the given arguments.
 
         Args:
             verbs: the object whose method it is.
@@ -302,7 +302,7 @@ class Command:
     """A command of the prompt: the verbs whose lines start with its word."""
 
     def __init__(self, name: str, verbs: Sequence[Verb]) -> None:
-        """Creates the command from its name and its verbs."""
+        """Creates a command with a name from the verbs whose lines start with it."""
         self.name, self.verbs = name, verbs
 
     def help(self) -> str:

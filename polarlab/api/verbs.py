@@ -16,7 +16,7 @@ import msgspec
 from polarlab.api import lines
 from polarlab.api.verb import Button, Field, Http, Line, Page, verb
 
-if TYPE_CHECKING:  # at run time only after the check for Mininet
+if TYPE_CHECKING:  # imported at run time only after the check for Mininet
     from experiments.maintenance import DrainOutcome
     from experiments.programs.session_record import SessionRecorder
     from experiments.results.frames import Rows
@@ -443,7 +443,7 @@ class SessionVerbs:
         """Stops the background traffic, and returns its outcome.
 
         Raises:
-            UsageError: none is running.
+            UsageError: no background traffic is running.
         """
         return self.session.stop_traffic()
 

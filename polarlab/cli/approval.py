@@ -11,7 +11,7 @@ from polarlab.api.command_line.declarations import Demands, Experiment, approved
 from polarlab.process import escape_ambiguous, escape_controls, print_line
 
 _PLUGIN, _ALLOWED = "--plugin", "--run-programs"
-_MAX_CHARACTERS = 10_000  # characters that a user can be expected to read at the terminal
+_MAX_CHARACTERS = 10_000  # longest text in characters that a user can be expected to read
 
 
 def approved_at_terminal(experiment: Experiment, *, allowed: bool, asks: bool) -> Experiment:
@@ -23,7 +23,7 @@ def approved_at_terminal(experiment: Experiment, *, allowed: bool, asks: bool) -
         asks: whether to ask the user if there is a terminal.
 
     Raises:
-        UsageError: it is not approved.
+        UsageError: the user does not approve the actions.
     """
 
     def approves(demands: Demands) -> bool:
@@ -47,7 +47,7 @@ def load_plugins(words: Sequence[str]) -> None:
     files = []
     for word, next_word in pairwise([*words, ""]):
         flag, given, value = word.partition("=")
-        if flag.startswith("--plu") and _PLUGIN.startswith(flag):  # argparse takes `--plug`, too
+        if flag.startswith("--plu") and _PLUGIN.startswith(flag):  # argparse accepts abbreviations
             files.append(value if given else next_word)
     if not files:
         return

@@ -19,7 +19,7 @@ from polarlab.process import escape_controls
 
 # Without a terminal nothing is wrapped: programs read the output line by line.
 _UNLIMITED = 10_000
-_NARROWEST = 20  # characters of a value's line, however narrow the terminal is
+_NARROWEST = 20  # least width of a value's line, even on a narrower terminal
 _GAP = 3  # characters between two columns of a table
 _HEADING_WIDTH = 11  # characters of a column's heading, if it is split into lines
 
@@ -87,7 +87,7 @@ def print_table(rows: Sequence[Mapping[str, Any]], columns: Sequence[str], by: s
 def _below_headings(
     rows: Sequence[Mapping[str, Any]], columns: Sequence[str], by: str
 ) -> Iterator[Mapping[str, Any]]:
-    """Yields, for each value of the entry `by`, a row with the value as heading, and its rows, indented."""
+    """Yields rows grouped by their entry `by`: for each value a heading row, then its rows, indented."""
     for heading, members in itertools.groupby(rows, key=lambda row: row[by]):
         yield {**dict.fromkeys(columns, ""), columns[0]: heading}
         yield from ({**row, columns[0]: f"  {row[columns[0]]}"} for row in members)
@@ -112,7 +112,9 @@ def _parts(rows: Sequence[Mapping[str, Any]], columns: Sequence[str]) -> list[li
 
 
 def _narrowed(widths: Sequence[int], least: Sequence[int], width: int) -> list[int]:
-    """Returns the widths of a table's columns on a terminal: each its least width, and a share of the rest.
+    """Returns the widths of a table's columns on a terminal.
+
+    Each column gets its least width, and a share of the remaining width in proportion to its need.
 
     Args:
         widths: widths of the columns without wrapping.
@@ -132,7 +134,7 @@ def _name_width(rows: Sequence[Mapping[str, Any]], name: str) -> int:
 
 
 def _min_width(rows: Sequence[Mapping[str, Any]], name: str) -> int:
-    """Returns the least width of a column that splits no word of a cell and no short part of its heading."""
+    """Returns the least width of a column that splits no word of a cell and no short part of its name."""
     cells = [str(row[name]) for row in rows]
     longest = max(map(len, cells), default=0)
     words = [len(word) for cell in cells for word in cell.split()]
@@ -212,14 +214,14 @@ def print_rows(
 
 
 def _width() -> int:
-    """Returns the width of the terminal in characters, which COLUMNS overrides; without one, no limit."""
+    """Returns COLUMNS if set, else the terminal's width in characters; without a terminal, a huge width."""
     if sys.stdout.isatty() or "COLUMNS" in os.environ:
         return shutil.get_terminal_size().columns
     return _UNLIMITED
 
 
 def _value_lines(value: Any, width: int) -> list[str]:
-    """Returns a value as one line if that fits, else as one line per entry."""
+    """Returns a value as one line if the line fits, else as one line per entry of the value."""
     from polarlab.api.command_line.records import readable
 
     text = readable(value)
@@ -243,7 +245,7 @@ def _value_lines(value: Any, width: int) -> list[str]:
 
 
 def _in_lines(name: str, width: int) -> str:
-    """Splits a column's name at underscores, by line breaks, into lines about as wide as its cells."""
+    """Inserts line breaks into a column's name at underscores, so that it is about as wide as the cells."""
     lines = [""]
     for part in re.findall("[^_]*_|[^_]+", name):
         if lines[-1] and len(lines[-1]) + len(part) > max(width, _HEADING_WIDTH):

@@ -52,7 +52,7 @@ class Draughtsman:
     def __exit__(self, *_error: object) -> None:
         if self._pipe:
             if self._process.pid:
-                with contextlib.suppress(ProcessLookupError):  # it has not called `setsid` yet
+                with contextlib.suppress(ProcessLookupError):  # the process has not called `setsid` yet
                     os.killpg(self._process.pid, signal.SIGKILL)
             self._process.kill()
             self._process.join()
@@ -74,7 +74,7 @@ class Draughtsman:
                 files: list[Path] = self._pipe.recv()
                 return files
             except (EOFError, OSError):
-                pass  # draw here instead, so that the error is reported
+                pass  # draw in this process, which reports the error
         return results.plot().save()
 
 
@@ -86,9 +86,9 @@ def _serve(kind: type[Results], pipe: Connection, other: Connection) -> None:
         pipe: this process's end of the pipe.
         other: the command's end of it, which this process closes.
     """
-    other.close()  # so that the pipe ends with the command
-    os.setsid()  # so that Ctrl-C reaches only the command
-    os.dup2(os.open(os.devnull, os.O_WRONLY), _STDERR)  # after an error, the command draws and reports it
+    other.close()  # otherwise the pipe would stay open when the command ends
+    os.setsid()  # Ctrl-C in the terminal then reaches only the command
+    os.dup2(os.open(os.devnull, os.O_WRONLY), _STDERR)  # after an error, the command itself draws
     kind.kind.load()
     figures = kind(pipe.recv()).plot()
     assert figures.folder is not None
@@ -97,7 +97,7 @@ def _serve(kind: type[Results], pipe: Connection, other: Connection) -> None:
 
 
 def _save(figures: polarlab.Figures, folder: Path) -> None:
-    """Saves figures with two processes, each of which draws about half of the artists."""
+    """Saves figures with two processes, each of which draws about half of all artists (lines, texts etc.)."""
     halves: list[dict[str, Figure]] = [{}, {}]
     sizes = [0, 0]
     for size, name in sorted(((len(figures[name].findobj()), name) for name in figures), reverse=True):

@@ -34,11 +34,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     run_as_command()
     add_administration_folders()
     for number in END_SIGNALS:
-        # `nohup` has SIGHUP ignored. (Shells have SIGINT ignored by whatever runs in the background.)
+        # `nohup` starts commands with SIGHUP ignored. (Shells start background commands with SIGINT ignored.)
         if number != signal.SIGHUP or signal.getsignal(number) is not signal.SIG_IGN:
             signal.signal(number, _end)
     try:
-        for stream in (sys.stdout, sys.stderr):  # names of files need not be text
+        for stream in (sys.stdout, sys.stderr):  # file names may be undecodable
             if isinstance(stream, io.TextIOWrapper):
                 stream.reconfigure(errors="backslashreplace")
         # Imported here, so that Ctrl-C during an import is handled like any other.
@@ -49,15 +49,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return status
     except BrokenPipeError:
         # The reader of the output has ended (`polarlab ... | head`): nothing more can be printed. Output is
-        # written when the command is done, or where there is much of it.
+        # buffered, so the error often occurs only when the command is done.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return status
-    except (Exception, KeyboardInterrupt, Terminated) as error:  # the command's outermost boundary
+    except (Exception, KeyboardInterrupt, SystemExit) as error:  # the command's last resort
         return _report(error)
 
 
 def _end(*_arguments: object) -> None:
-    """Raises Terminated at the first signal, and ignores later ones, so that they do not stop clean-up."""
+    """Raises Terminated at the first signal; ignores later signals, which would interrupt the clean-up."""
     for number in END_SIGNALS:
         signal.signal(number, signal.SIG_IGN)
     raise Terminated
@@ -79,10 +79,12 @@ def _report(error: BaseException) -> int:
     known = known_status(error)
     if known:
         status, line = known
-        if isinstance(error, PermissionError) and os.geteuid():  # results may belong to root
+        if isinstance(error, PermissionError) and os.geteuid():  # the results may belong to root
             line += "; try sudo"
         # Names that users give may contain line breaks.
         print_line(f"polarlab: {' '.join(line.splitlines())}")
         return status
+    if isinstance(error, SystemExit):  # as after `--help`
+        raise error
     print_line(f"polarlab: {internal_text(error)} (details in {write_log(error)})")
     return Status.INTERNAL

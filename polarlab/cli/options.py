@@ -30,6 +30,7 @@ from polarlab.api.command_line.declarations import (
     every_option,
     family_options,
     hint,
+    noun_of,
     options_of,
     own_options,
 )
@@ -49,7 +50,7 @@ def options_of_command(command: str) -> list[Option]:
 
 
 def _sweep_help(option: Option) -> str:
-    """Returns the help of an option of `sweep`, which adds its meaning with simulations if that differs."""
+    """Returns the help of an option of `sweep`, and its meaning in simulations if that is different."""
     simulated = [o.help_in(SIMULATED_SWEEP) for o in options_of(SIMULATED_SWEEP) if o.name == option.name]
     if SWEEP not in option.commands:
         return simulated[-1]
@@ -59,7 +60,7 @@ def _sweep_help(option: Option) -> str:
 
 
 def meant_kind(command: str, words: Sequence[str]) -> str:
-    """Returns the command whose declared options apply: `run` for a `crosscheck` that measures.
+    """Returns the command whose declared options apply: `run` for a `crosscheck` that measures first.
 
     Args:
         command: name of the command.
@@ -118,8 +119,8 @@ def _add_parameters(
         group: the group.
         family: the family that the command line names; None for all.
         command: name of the command, as the declarations have it.
-        words: words of the command line; if they contain an option that may be another family's parameter,
-            those of all families are added, hidden from the help, so that the error can say whose it is.
+        words: words of the command line. If they contain an option that may be another family's parameter,
+            the parameters of all families are added, hidden from the help; errors can then name the family.
     """
     meanings: dict[str, dict[str, Option]] = {}
     for name in _families_of_options(family, command, words):
@@ -139,9 +140,10 @@ def _add_parameters(
 
 
 def _families_of_options(family: str | None, command: str, words: Sequence[str]) -> Iterable[str]:
-    """Returns the families whose parameters may be among the words of a command line.
+    """Returns the names of the families whose parameters a command's parser must know.
 
-    It is the named family alone if that and the command have all the options in the words; otherwise all.
+    If the command and the named family declare every option on the command line, this is the named family.
+    Otherwise it is all families, so that an error can say which family has the unknown option.
     """
     if family is not None:
         known = [*options_of_command(command), *family_options(family)]
@@ -152,7 +154,7 @@ def _families_of_options(family: str | None, command: str, words: Sequence[str])
 
 
 def _help_of_families(entries: Mapping[str, Option]) -> str:
-    """Returns the help of a parameter that several families have: each meaning, and the families with it.
+    """Returns the help of a parameter that several families have: each of its meanings, with the families.
 
     Args:
         entries: family -> its declaration of the parameter.
@@ -180,7 +182,7 @@ def _add(
     optional: bool = False,
     hidden: bool = False,
 ) -> None:
-    """Adds an option to a parser or a group of it; `CommandParser.describe_options` sets its help."""
+    """Adds an option to a parser or to one of its groups; `CommandParser.describe_options` sets its help."""
     flags = [f"--{name}" for name in (short, option.name) if name]
     more: dict[str, Any] = {"dest": option.key, "default": argparse.SUPPRESS}
     if hidden:
@@ -249,7 +251,8 @@ def _base(command: str, words: Sequence[str], flags: Iterable[str]) -> Experimen
         words: words of the command line.
         flags: options that take no value.
     """
-    file = next((word for word in _places(words, flags) if word.endswith(_FILE)), None)
+    places = _places(words, flags)
+    file = next((word for word in places if word.endswith(_FILE)), None)
     again = dict(pairwise(words)).get(_AGAIN)
     if again is not None:
         from polarlab.api.requests import rerun_of
@@ -258,11 +261,15 @@ def _base(command: str, words: Sequence[str], flags: Iterable[str]) -> Experimen
     elif file is not None:
         experiment, use = Experiment.from_toml(file), file
     else:
+        folder = next((word for word in places if Path(word, "manifest.json").exists()), None)
+        if folder and command in KINDS and not any(word in FAMILIES for word in places):
+            raise UsageError(f"topology must be a family or a file, got results; use {_AGAIN} {folder}")
         return None
     if command in KINDS and experiment.kind != command:
         other = "demo failover" if experiment.kind == FAILOVER else experiment.kind
         raise UsageError(
-            f"{again or file} must be a {command}, got a {experiment.kind}; use `polarlab {other} {use}`"
+            f"{again or file} must be a {noun_of(command)}, got a {noun_of(experiment.kind)}; use `polarlab "
+            f"{other} {use}`"
         )
     return experiment
 
@@ -282,7 +289,7 @@ def read_options(arguments: argparse.Namespace, command: str, base: Base) -> Non
     Args:
         arguments: the parsed words; options that were not given get their defaults.
         command: name of the command, as the declarations have it.
-        base: experiment that supplies the values missing on the command line; an error is raised.
+        base: experiment that supplies values missing on the command line, or an error, which is raised.
 
     Raises:
         UsageError: an option is outside its domain, or options contradict each other.
@@ -300,7 +307,7 @@ def read_options(arguments: argparse.Namespace, command: str, base: Base) -> Non
             raise UsageError(f"{_AGAIN} uses the topology of its results; leave {name} out")
     family = base.family if base else str(given.get(TOPOLOGY, "polarfly" if command == FAILOVER else ""))
     kind = _kind(command, given, base)
-    # Options of other families, and of the other engine of a sweep, are refused with those that do not exist.
+    # Options of other families, or of a sweep's other engine, are rejected like options that do not exist.
     foreign = {option.name: None for option in arguments.parser.declared if option.table}
     declared = {option.name: option for option in options_of(kind, family if family in FAMILIES else None)}
     values: dict[str, Given] = {}
@@ -326,7 +333,7 @@ def approve(arguments: argparse.Namespace) -> None:
         arguments: options that were read; their experiment becomes the approved one.
 
     Raises:
-        UsageError: it is not approved, or nobody can be asked.
+        UsageError: the user does not approve the actions, or there is no terminal for the question.
     """
     if getattr(arguments, "experiment", None):
         allowed, asks = arguments.run_programs, not getattr(arguments, "json", False)
@@ -339,7 +346,7 @@ def _kind(command: str, given: Mapping[str, Any], base: Experiment | None) -> st
     Args:
         command: name of the command.
         given: option -> value, from the command line.
-        base: experiment that supplies other values; None if there is none.
+        base: experiment that supplies all other values; None without one.
     """
     return declared_kind(command, {**(base.values if base else {}), **given})
 

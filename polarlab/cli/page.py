@@ -16,7 +16,7 @@ from polarlab.web.address import WebAddress, parse_address, web_address
 # The default fabric, with light traffic.
 _DEMO_FABRIC = ("polarfly", "--q", "5")
 _DEMO_OPTIONS = {"--routing": "ugal-pf", "--web": ""}
-DEMO_PATTERN, DEMO_LOAD = "uniform", 0.3  # lower if the machine cannot keep up with the links
+DEMO_PATTERN, DEMO_LOAD = "uniform", 0.3  # the load is lowered if the machine cannot carry it
 
 
 DEMO_HELP = f"""usage: polarlab demo web [NAME PARAMETERS] [OPTIONS]

@@ -46,9 +46,10 @@ _MODULES = {
     "doctor": "doctor",
     "clean": "clean",
 }
-# Names in the declarations of options, where they differ.
+# Command -> its name in the declarations of options, if that differs.
 _KINDS = {"demo": "failover"}
 _HELP_ALL = "--help-all"
+_MAX_HOMES = 4  # commands that a hint names
 
 
 class Command(Protocol):
@@ -197,9 +198,9 @@ def _complete(parser: argparse.ArgumentParser) -> None:
     import argcomplete
 
     line = os.environ["COMP_LINE"].encode()[: int(os.environ["COMP_POINT"])].decode(errors="ignore")
-    # The finished words, the command and others; one may name a family.
+    # The command and the words typed completely so far; one of them may name a family.
     command, *words = [str(word) for word in argcomplete.split_line(line)[3][1:]] or [""]
-    for action in parser._actions:  # argparse offers them in no other form
+    for action in parser._actions:  # argparse has no public way to list its commands
         if isinstance(action, argparse._SubParsersAction) and command in action.choices:
             action.choices[command].complete_options(words)
     argcomplete.autocomplete(parser, default_completer=argcomplete.SuppressCompleter())
@@ -223,17 +224,15 @@ def parse(words: Sequence[str]) -> argparse.Namespace:
             print(DEMO_HELP, end="")
             raise SystemExit(Status.DONE)
         words, waits = ["up", *demo_words([one for one in words[2:] if one != "--wait"])], "--wait" in words
-    # `--web` alone takes no value from the words behind it.
+    # `--web` without `=` takes no value: the next word is not its value.
     words = [f"{word}=" if word == "--web" else word for word in words]
     parsed, unknown = make_parser(words[:1]).parse_known_args(words)
-    if unknown:  # the word after an unknown option may be its value, or meant for something else
+    if unknown:  # only options are reported: a word after an unknown option may be its value
         from polarlab.cli.options import check_family
 
-        check_family(parsed, parsed.parser.base)  # a mistyped family's options are unknown, too
+        check_family(parsed, parsed.parser.base)  # a mistyped family would make its options unknown
         options = [word for word in unknown if word.startswith("-")]
-        from polarlab.api.command_line.declarations import hint
-
-        nearest = hint(options[0].partition("=")[0], parsed.parser.option_names) if options else ""
+        nearest = _hint(options[0], parsed.parser.option_names) if options else ""
         parsed.parser.error(f"unrecognized arguments: {' '.join(options or unknown)}{nearest}")
     from polarlab.cli.options import read_options
 
@@ -244,6 +243,24 @@ def parse(words: Sequence[str]) -> argparse.Namespace:
         parsed.command = commands(["demo"])["demo"].show  # type: ignore[attr-defined]
         parsed.wait = waits
     return parsed
+
+
+def _hint(word: str, known: Iterable[str]) -> str:
+    """Returns the hint that ends the message about an option that a command with `known` options lacks."""
+    from polarlab.api.command_line.declarations import hint
+    from polarlab.cli.options import options_of_command
+
+    name = word.partition("=")[0].removeprefix("--")
+    homes = [
+        command
+        for command in _MODULES
+        for option in options_of_command(_KINDS.get(command, command))
+        if not option.positional and name in (option.name, f"no-{option.name}" * (option.type is bool))
+    ]
+    if homes:
+        more = ", ..." if len(homes) > _MAX_HOMES else ""
+        return f"; --{name} is an option of {', '.join(homes[:_MAX_HOMES])}{more}"
+    return hint(name, [flag.removeprefix("--") for flag in known]).replace("'", "'--", 1)
 
 
 def commands(names: Iterable[str] = _MODULES) -> Mapping[str, Command]:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from polarlab.cli.drawing import Draughtsman
 
 LONG_S = 2.0  # time in s after which a running activity is shown as a bar
-LINE_AFTER_S = ONGOING_EVERY_S  # the same without a terminal, where it is shown as a line
+LINE_AFTER_S = ONGOING_EVERY_S  # the same without a terminal, for a line instead of a bar
 
 
 DRAWING = "drawing figures"
@@ -94,7 +94,7 @@ class ConsoleProgress:
             self._line(str(event))
 
     def begin(self, activity: str) -> None:
-        """Shows an activity that sends no events, once it takes long, until `rest` or the next event."""
+        """Shows an activity without events of its own once it takes long, until `rest` or the next event."""
         self.rest()
         self._expect(activity, None)
 
@@ -146,5 +146,5 @@ class _Extent(TypedDict):
 
 
 def _extent(fraction: float | None) -> _Extent:
-    """Returns a bar's total and completed amounts for a fraction done; without one, the bar only pulses."""
+    """Returns a bar's total and completed amounts for the fraction done; for None, the bar only pulses."""
     return {"total": None if fraction is None else 1.0, "completed": fraction or 0.0}

@@ -12,12 +12,12 @@ from rich.text import Text
 
 from polarlab.process import escape_controls
 
-_MIN_WIDTH, _MAX_WIDTH = 6, 20  # characters of the bar, which leaves room for the text on a narrow terminal
-_REDRAWS_PER_S = 2  # few, so that the bar of a run takes little processor time from the run's traffic
+_MIN_WIDTH, _MAX_WIDTH = 6, 20  # characters; leaves room for the text on a narrow terminal
+_REDRAWS_PER_S = 2  # a low rate, so that the bar takes little processor time from a run's traffic
 
 
 class _Seconds(ProgressColumn):
-    """Column of the bar with the seconds since the start, in the form in which printed lines have them."""
+    """Column of the bar with the seconds since the start, in the same format as in printed lines."""
 
     def __init__(self, started_s: float) -> None:
         self._started_s = started_s

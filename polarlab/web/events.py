@@ -42,7 +42,10 @@ class PageStays(Event):
 
 @dataclass(frozen=True)
 class PageShown(Event):
-    """A fabric is running only for its page."""
+    """A fabric that `polarlab demo web` launched is up, and its live page is ready.
+
+    Such a fabric has no prompt and no experiment: it runs only to be watched and changed on its page.
+    """
 
     url: str
 

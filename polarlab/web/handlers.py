@@ -15,6 +15,7 @@ from polarlab.web.actions import PageVerbs, ReplayVerbs, actions
 from polarlab.web.channel import Answer
 from polarlab.web.wording import wording
 from topology.errors import NegativeResult, ParameterError, PolarLabError, UsageError
+from topology.plugins import naming_plugins
 
 
 def answer(verbs: PageVerbs | ReplayVerbs, number: int, name: str, arguments: bytes) -> Answer:
@@ -33,7 +34,8 @@ def answer(verbs: PageVerbs | ReplayVerbs, number: int, name: str, arguments: by
         request = msgspec.json.decode(arguments, type=action.request)
         values = msgspec.structs.asdict(request)
         _refuse_files(values)
-        result = action.call(verbs, values)()
+        with naming_plugins():
+            result = action.call(verbs, values)()
         if action.http.reply != JSON:
             file_name, content = result
             return Answer(number, 200, None, file=content, file_name=f"{file_name}.zip")

@@ -19,6 +19,7 @@ from dataclasses import dataclass, field, replace
 
 from routing.plan.model import Group, SwitchPlan
 from topology.parameters import Parameter
+from topology.plugins import returned
 
 # Occupancies that differ by less count as equal: a running mean never returns to exactly 0, and its remainder
 # would send all detours through one port.
@@ -79,7 +80,7 @@ Occupancies = Mapping[int, float]  # port -> occupied share of its buffer, 0 to 
 
 
 class Change(enum.Enum):
-    """The direction of a law's change of a group.
+    """Whether a control law has moved buckets of a group to detours, back to the minimal path, or not at all.
 
     Examples:
         A law that moves a bucket to the first detour while the minimal port is half full:
@@ -101,12 +102,13 @@ class Change(enum.Enum):
 
 @dataclass(frozen=True, kw_only=True)
 class Control:
-    """Values of CONTROL_PARAMETERS.
+    """The settings of the control of adaptive groups: values of CONTROL_PARAMETERS.
 
     Attributes:
         return_step: maximum growth of the minimal path's share in one change, over 0 and at most 1.
         mean_weight: weight of the newest reading in the running means, over 0 and at most 1.
-        rest_detoured, rest_returned: steps that a group rests after it has taken more, or fewer, detours.
+        rest_detoured, rest_returned: control steps for which a group stays unchanged after it has
+            taken more detours, or after it has returned some.
     """
 
     return_step: float
@@ -115,7 +117,7 @@ class Control:
     rest_returned: int
 
     def rest(self, change: Change) -> int:
-        """Returns the number of steps that a group rests after a change."""
+        """Returns the number of control steps for which a group stays unchanged after a change."""
         return {Change.NONE: 0, Change.DETOURED: self.rest_detoured, Change.RETURNED: self.rest_returned}[
             change
         ]
@@ -129,7 +131,7 @@ class AdaptiveGroup:
         group: the group as in the plan.
         pointing: for each bucket, the index of its candidate.
         return_step: maximum growth of the minimal path's share in one change, 0 to 1.
-        rest: number of steps until the group may change again.
+        rest: number of control steps until the group may change again.
 
     Examples:
         >>> minimal, detour = Bucket((ToGroup(1),)), Bucket((ToGroup(2),))
@@ -188,10 +190,12 @@ class AdaptiveGroup:
         return replace(self.group, buckets=tuple(candidates[index] for index in self.pointing))
 
     def take_group(self, group: Group) -> None:
-        """Adopts the candidates of this group in another plan; buckets of removed candidates become minimal.
+        """Replaces the candidates by those that the group has in another plan.
+
+        Buckets whose candidate is removed take the minimal path.
 
         Args:
-            group: the group as in another plan.
+            group: the group in the other plan.
         """
         indices = {bucket: index for index, bucket in enumerate(group.candidates)}
         before = self.group.candidates
@@ -329,7 +333,7 @@ class SwitchAdapter:
         return self._groups
 
     def use_law(self, law: Law, control: Control) -> None:
-        """Switches to another control law; buckets, running means and rests are kept.
+        """Switches to another control law; buckets, running means and rest periods are kept.
 
         Args:
             law: the control law.
@@ -380,7 +384,7 @@ class SwitchAdapter:
         if group.rest:
             group.rest -= 1
             return False
-        change = self._law(group, self._ports)
+        change = returned(self._law, self._law(group, self._ports), Change)
         if change is Change.NONE:
             return False
         group.rest = self._control.rest(change)

@@ -98,7 +98,7 @@ class Span(NamedTuple):
 
 @dataclass(frozen=True)
 class ColourDetours:
-    """The intermediate routers that sources may choose, and the gateways to which those send packets.
+    """The intermediate routers that sources may choose, and the gateways to which these routers send packets.
 
     Attributes:
         coloured: a dragonfly with four colours.
@@ -196,7 +196,7 @@ class ColourDetours:
         return float(self._onward_of[key][destinations].mean())
 
     def _gateways(self, group: int, colour: int) -> Iterator[Gateways]:
-        """Yields, for each destination, the gateways for packets at routers of one colour in one group."""
+        """Yields, for each destination, the gateways that intermediate routers of a colour in a group use."""
         of = self.coloured
         shared: dict[tuple[int, int], Gateways] = {}
         linked = (of.straight[of.dragonfly.group_of == group] == 1).any(axis=0)
@@ -215,7 +215,10 @@ class ColourDetours:
                 yield shared[of_pair]
 
     def _weighted(self, colour: int, destination: int, gateways: npt.NDArray[np.int64]) -> Gateways:
-        """Returns (gateway, weight) for the gateways that have a positive weight at routers of a colour."""
+        """Returns (gateway, weight) for each of the given gateways that has a positive weight.
+
+        The weights are those for packets to a destination at intermediate routers of a colour.
+        """
         of = self.coloured
         nearest = of.straight[gateways, destination] == 1
         if not len(gateways):
@@ -242,7 +245,7 @@ class ColourDetours:
 
     @cached_property
     def _reaches(self) -> npt.NDArray[np.bool_]:
-        """Whether gateways of a colour above c lead to destinations of colour d: bool array, [c, d]."""
+        """Bool array, [c, d]: whether any gateway of a colour above c leads to destinations of colour d."""
         second = self.coloured.rule.second[0]
         higher = np.triu(np.ones(second.shape, bool), 1)
         return np.asarray((higher[:, :, None] & second[None, :, :]).any(axis=1))
@@ -268,7 +271,7 @@ class ColourDetours:
         return np.asarray(linked[of.dragonfly.group_of[entries]] & higher)
 
     def _classes(self, router: int, intermediates: npt.NDArray[np.int64]) -> list[int]:
-        """Returns, for each intermediate router, the index of its weight in the entries of `FIRST_HALF`."""
+        """Returns, for each intermediate router, the index of its weight in an entry of `FIRST_HALF`."""
         of = self.coloured
         own = of.straight[router, intermediates] == 1
         chosen: list[int] = np.where(own, _NEAREST, of.colour[intermediates]).tolist()

@@ -39,7 +39,10 @@ def _group(number: int, _minimal: CandidatePath, detours: Sequence[CandidatePath
 
 
 def _one_per_first_hop(bundles: NearDetours) -> NearDetours:
-    """Selects one detour for each first hop: from bundle i, the one at index i modulo the bundle's length."""
+    """Selects one detour from each bundle, which contains all detours with the same first hop.
+
+    From bundle i, this is the detour at index i modulo the length of the bundle.
+    """
     return [(bundle[index % len(bundle)],) for index, bundle in enumerate(bundles)]
 
 

@@ -1,8 +1,9 @@
 """Detours of four colours (`four-color-valiant`, `four-color-adaptive`), which need no virtual channels.
 
 `four-color-valiant` sends packets to other groups via a third one; `four-color-adaptive` starts with the
-paths of `four-color` and takes such detours as UGAL does. Both keep to the order of links of
-`routing.path_sets.coloured`, so they need no virtual channels. Packets within a group take their one hop.
+paths of `four-color` and takes the same detours by the control law of UGAL. Both keep to the order of
+links of `routing.path_sets.coloured`, so they need no virtual channels. Packets within a group take their one
+hop.
 
 A packet that has reached the intermediate router named by its tag continues with a local hop to a gateway of
 a higher colour, even if that router has a link to the destination's group. Table AFTER_TAG ensures this;
@@ -61,7 +62,7 @@ def four_color_valiant_plan(topology: Topology, hosts_per_router: int, *, interm
 def four_color_adaptive_plan(
     topology: Topology, hosts_per_router: int, *, intermediates: int, buckets: int
 ) -> RoutePlan:
-    """Returns the plan whose groups start with four-color paths and have detours as candidates.
+    """Returns the plan whose groups start with the paths of `four-color`; detours are their other candidates.
 
     Args:
         topology: a dragonfly with at least four links between every two groups.

@@ -13,6 +13,7 @@ from routing.compiler import check_tags
 from routing.plan.model import RoutePlan
 from topology.base import Topology
 from topology.parameters import Parameter, Value
+from topology.plugins import returned, wrong_result
 
 
 @dataclass(frozen=True)
@@ -28,7 +29,7 @@ class Routing:
             of that switch; None for an oblivious routing.
         shortest: whether its packets always take as many hops as the distance of the pair.
         plan_parameters: parameters of the switches' rules and groups.
-        law_parameters: parameters of the control law; they do not change what is installed on a switch.
+        law_parameters: parameters of the control law; they change no rules or groups of a switch.
         packet_law: law for simulated source routers that decide per packet; None without one.
         families: names of the topology families that support it; empty for any graph.
         name: its name on the command line, including non-default parameters.
@@ -87,6 +88,7 @@ class Routing:
         """
         check_tags(topology)  # before the search for paths, which takes minutes in graphs this large
         plan = self.plan_maker(topology, hosts_per_router, **self._values(self.plan_parameters))
+        plan = returned(self.plan_maker, plan, RoutePlan)
         return replace(plan, routing=self.name)
 
     def make_law(self, datapath_id: int) -> Law:
@@ -100,7 +102,10 @@ class Routing:
         """
         if self.law_maker is None:
             raise ValueError(f"routing must be adaptive, got {self.name}")
-        return self.law_maker(datapath_id, **self._values(self.law_parameters))
+        law = self.law_maker(datapath_id, **self._values(self.law_parameters))
+        if not callable(law):
+            raise wrong_result(self.law_maker, law, "a function of a group and the ports' occupancies")
+        return law
 
     def control(self) -> Control:
         """Returns the settings for the control of adaptive groups; only if the routing is not oblivious."""

@@ -77,10 +77,11 @@ Distances = npt.NDArray[np.int16]
 def ugal_plan(
     topology: Topology, hosts_per_router: int, *, intermediates: int, buckets: int, over: str
 ) -> RoutePlan:
-    """Returns the plan whose groups start minimal and have Valiant detours as candidates.
+    """Returns the plan whose groups start on minimal paths; Valiant detours are their other candidates.
 
-    A group's intermediate routers are evenly spaced among those toward which no minimal path starts with the
-    minimal port or leads back through the source.
+    A group's intermediate routers are evenly spaced among the eligible ones. A router is eligible if no
+    minimal path to it starts on a minimal port of the group, and no minimal path from it to a destination
+    of the group leads back through the source.
 
     Args:
         topology: the fabric's graph, connected.
@@ -111,7 +112,9 @@ def ugal_plan(
 def ugal_group_plan(
     topology: Topology, hosts_per_router: int, *, intermediates: int, buckets: int
 ) -> RoutePlan:
-    """Returns the plan whose groups start with hierarchical paths and have detours via other groups.
+    """Returns the plan whose OpenFlow groups start with hierarchical paths and may take detours.
+
+    The detours lead via another group of the dragonfly.
 
     Args:
         topology: a dragonfly.
@@ -185,9 +188,10 @@ class _ByPaths:
         return None
 
     def intermediates(self, view: RouterView, destinations: list[int]) -> list[int]:
-        """Returns intermediate routers behind ports not used by minimal paths to the given destinations.
+        """Returns the intermediate routers that suit destinations with the same minimal ports.
 
-        None of them has a minimal path to a destination that leads back through the source.
+        No minimal path to such a router starts on these ports. No minimal path from it to one of the
+        destinations leads back through the source.
         """
         away, onward = self.distances[view.router], self.distances[:, destinations]
         # Exclude routers with a shortest path to a destination through the source: the detour could return.
@@ -204,7 +208,7 @@ class _ByPaths:
 
 
 def _means(hops: npt.NDArray[np.int16]) -> Sequence[float]:
-    """Returns the mean of each row, rounded in the same way however many rows there are.
+    """Returns the mean of each row; its rounding does not depend on the number of rows.
 
     Args:
         hops: int16 array, intermediates x destinations.
@@ -223,12 +227,14 @@ class _Design:
     hops: dict[float, float] = field(default_factory=dict)
 
     def shared(self, hops: Iterable[float]) -> Iterator[float]:
-        """Yields the given hops, equal ones as the same object: tens of millions occur, few are distinct."""
+        """Yields the given hops, one object for equal numbers: tens of millions occur, few are distinct."""
         return (self.hops.setdefault(one, one) for one in hops)
 
 
 def ugal_source_table(detours: Detours, intermediates: int, buckets: int) -> SourceTableMaker:
-    """Returns the function that builds source tables whose groups start minimal, with detours as candidates.
+    """Returns the function that builds source tables whose groups start on minimal paths.
+
+    Detours are the other candidates of these groups.
 
     Args:
         detours: the detours.
@@ -264,7 +270,7 @@ def _group(
     number: int,
     destinations: list[int],
 ) -> Group:
-    """Returns the group for destinations at one distance behind the same ports."""
+    """Returns the group for destinations at the same distance and with the same minimal ports."""
     ports = view.minimal_ports[destinations[0]]
     minimal = Bucket((ToGroup(reroute.untagged.group_toward[destinations[0]]),))
     eligible = design.detours.intermediates(view, destinations)
@@ -290,8 +296,8 @@ def make_ugal_law(datapath_id: int, *, threshold: float, sampled: float) -> Law:
     Args:
         datapath_id: the switch; it seeds the law's samples, which are the same in every run and differ
             between switches.
-        threshold: the excess of the minimal path's occupancy times hops over a detour's above which the
-            detour is taken, at least 0.
+        threshold: a detour is taken if the product of occupancy and hops of the minimal path exceeds that
+            of the detour by more than this, at least 0.
         sampled: the share of its minimal buckets that a group tries to replace per step, 0 to 1.
     """
     generator = np.random.default_rng(datapath_id)

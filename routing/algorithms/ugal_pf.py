@@ -50,7 +50,7 @@ LAW_PARAMETERS = (
     Parameter(
         name="release",
         type=float,
-        help="occupancy below which detours are returned, as a share of the threshold",
+        help="minimal port's occupancy below which traffic returns from detours, as a share of the threshold",
         least=0,
         most=1,
         default=0.3,
@@ -66,7 +66,7 @@ LAW_PARAMETERS = (
     Parameter(
         name="crowded",
         type=float,
-        help="occupancy at which many buckets move at once, as a share of the room above the threshold",
+        help="occupancy at which many buckets move at once: 0 is the threshold, 1 a full buffer",
         least=0,
         most=1,
         default=0.4,
@@ -94,7 +94,7 @@ LAW_PARAMETERS = (
 def ugal_pf_plan(
     topology: Topology, hosts_per_router: int, *, detours: int | None, buckets: int
 ) -> RoutePlan:
-    """Returns the plan whose groups start minimal and have compact Valiant detours as candidates.
+    """Returns the plan whose groups start on minimal paths; compact Valiant detours are the other candidates.
 
     Args:
         topology: the fabric's graph; its family has detours.
@@ -126,10 +126,11 @@ class UgalPfLaw:
     """The control law of UGAL_PF; occupancies are shares of a port's buffer, 0 to 1.
 
     Attributes:
-        high: occupancy of the minimal port above which detours are taken, and of a detour's port above which
-            they are returned.
-        low: occupancy of the minimal port below which detours are returned.
-        crowded: occupancy of a minimal port about to lose packets, at which many buckets move at once.
+        high: occupancy of the minimal port above which buckets move to detours, and of a detour's port above
+            which its buckets move back.
+        low: occupancy of the minimal port below which buckets move back from detours.
+        crowded: occupancy of the minimal port at which it is about to lose packets; many buckets then move
+            at once.
         margin: by how much a detour's port must be less occupied than the port that it relieves.
         fast_rise: excess of the occupancy over its running mean above which many buckets move at once.
         detour_step: share of a path's buckets that move at once.
@@ -180,10 +181,10 @@ class UgalPfLaw:
         return Change.DETOURED if moved else Change.NONE
 
     def _return_crowded(self, group: AdaptiveGroup, ports: PortOccupancies) -> bool:
-        """Moves buckets of the most occupied detour to the minimal path if its port is over `high`.
+        """Moves buckets of the most occupied detour to the minimal path if the detour's port is over `high`.
 
-        Returns whether buckets moved. They also move if the minimal path is crowded, because a crowded detour
-        then only loads more links.
+        Returns whether buckets moved. The occupancy of the minimal port does not matter: if that is crowded,
+        too, a crowded detour only loads more links than the minimal path.
         """
         crowded = _most_occupied(group, ports)
         if ports.mean(group.ports[crowded]) <= self.high:
@@ -207,9 +208,10 @@ def make_ugal_pf_law(
 
     Args:
         threshold: occupancy of the minimal port above which detours are taken, over 0 and at most 1.
-        release: occupancy below which detours are returned, as a share of the threshold.
+        release: occupancy of the minimal port below which buckets return from detours to the minimal path,
+            as a share of the threshold.
         margin: minimum excess of the minimal port's occupancy over a detour's, as a share of the threshold.
-        crowded: occupancy at which many buckets move at once, as a share of the room above the threshold.
+        crowded: occupancy at which many buckets move at once: 0 is the threshold, 1 a full buffer.
         fast_rise: excess of an occupancy over its running mean above which many buckets move at once.
         detour_step: share of a path's buckets that move at once, over 0 and at most 1.
     """
@@ -230,7 +232,7 @@ def _return_buckets(group: AdaptiveGroup, ports: PortOccupancies) -> None:
 
 
 def _most_occupied(group: AdaptiveGroup, ports: PortOccupancies) -> int:
-    """Returns the candidate with the most occupied port, by index, among the detours that have buckets."""
+    """Returns the index of the candidate with the most occupied port among the detours that have buckets."""
     return max(set(group.pointing) - {0}, key=lambda index: ports.mean(group.ports[index]))
 
 

@@ -107,7 +107,7 @@ class _Trees:
         return [self._tree(rings) for _ in range(int(self._hosts[destination]))]
 
     def _rings(self, destination: int) -> list[_Ring]:
-        """Returns the routers at distance 1, 2, ... from a router."""
+        """Returns one ring for each distance 1, 2, ... from a router, with all routers at that distance."""
         routers = np.arange(self._topology.routers)
         distances = self._topology.distances(routers, destination).astype(np.int64)
         nearer = np.flatnonzero(distances[self.heads] == distances[self._tails] - 1)

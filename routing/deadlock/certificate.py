@@ -52,11 +52,17 @@ class _Check:
         return True
 
     def _leaving_ranks(self, moves: Moves, level: int) -> np.ndarray:
-        """Returns the rank of each move's channel; the last hop used virtual channel `level` (0: no hop)."""
+        """Returns, for each move, the rank of the channel on which packets leave.
+
+        `level` is the virtual channel of their last hop, from 1; 0 before the first hop.
+        """
         return self._ranks[moves.links * self._virtual + min(level + 1, self._virtual) - 1]
 
     def _arrive(self, moves: Moves, here: Mask, level: int) -> None:
-        """Records packets as arrived in their next states; states whose highest rank grows become pending."""
+        """Records the ranks with which packets arrive in their next states.
+
+        A state whose highest rank grows must be checked again.
+        """
         leaving, onward = self._leaving_ranks(moves, level), min(level + 1, self._virtual)
         for index in np.flatnonzero(here.any(axis=1)).tolist():
             key = int(moves.targets[index]), onward

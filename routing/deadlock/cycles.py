@@ -63,7 +63,7 @@ class _Search:
         self._left[channel] = False
 
     def cycle_through(self, first: int, bound: int) -> list[int]:
-        """Returns a shortest cycle through a channel if it is shorter than a bound (0 for none), else []."""
+        """Returns a shortest cycle through a channel if it is shorter than `bound` (0: no bound), else []."""
         self._stamps[:, first] = first
         rings = [np.array([first]), np.array([first])]
         length = 0
@@ -84,7 +84,10 @@ class _Search:
         return [first, *reversed(self._trail(met, 0, first)), *self._trail(met, 1, first)[1:]]
 
     def _expand(self, ring: Numbers, side: int, first: int) -> Numbers:
-        """Returns the channels one dependency beyond `ring` that are new to the search or close the cycle."""
+        """Advances one side of a search by one dependency, from the channels in `ring`.
+
+        Returns the channels that this side reaches for the first time, or that close a cycle through `first`.
+        """
         after = self._directions[side]
         reached, parents = after.of(ring), np.repeat(ring, after.counts(ring))
         new = self._left[reached] & ((self._stamps[side, reached] != first) | (reached == first))
@@ -136,7 +139,7 @@ def _arrivals_by(graph: DependencyGraph, link: int, level: int) -> Iterator[tupl
 
 
 def _source(graph: DependencyGraph, last: tuple[int, int, int], destination: int) -> Host:
-    """Returns a host whose packets to a destination enter a state over a link, by a backward search.
+    """Searches backward for a host whose packets to a destination enter a given state over a given link.
 
     Args:
         graph: the channel dependency graph.
@@ -166,6 +169,6 @@ def _source(graph: DependencyGraph, last: tuple[int, int, int], destination: int
 
 
 def _leads(moves: Moves, link: int, number: int, destination: int) -> bool:
-    """Returns whether one of the moves takes packets to a destination over `link` into state `number`."""
+    """Returns whether packets to a destination may enter state `number` over `link` by one of the moves."""
     here = (moves.links == link) & (moves.targets == number)
     return bool(moves.possible[here, destination].any())

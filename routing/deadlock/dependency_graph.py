@@ -101,14 +101,14 @@ class _Traversal:
         return DependencyGraph(self._channels, tails, heads, self._finder, self._arrivals)
 
     def _first_arrivals(self) -> Arrivals:
-        """Returns the arrivals of all packets after their first link."""
+        """Returns the arrivals of all packets at the end of their first link."""
         pending: Arrivals = {}
         for _, moves, destinations in sent_packets(self._finder):
             _send(moves, pack(destinations[None, :])[0], 1, pending)
         return pending
 
     def _round(self, pending: Arrivals) -> Arrivals:
-        """Moves packets that are new in their states by one link; returns their arrivals after it."""
+        """Moves packets that are new in their states over one link; returns their arrivals at its end."""
         onward: Arrivals = {}
         for (number, level), rows in pending.items():
             fresh = dict(_unseen(self._arrivals.setdefault((number, level), {}), rows))
@@ -146,7 +146,7 @@ def _unseen(seen: dict[int, Packed], rows: Mapping[int, Packed]) -> Iterator[tup
 
 
 def _send(moves: Moves, destinations: Packed, level: int, onward: Arrivals) -> None:
-    """Records packets, given by their destinations, as arrivals at the next states."""
+    """Records the arrivals of packets to the given destinations at their next states."""
     sent = moves.packed & destinations
     for index in np.flatnonzero(sent.any(axis=1)).tolist():
         rows = onward.setdefault((int(moves.targets[index]), level), {})

@@ -93,9 +93,10 @@ class GrowingOrder:
         return True
 
     def _reached(self, first: int, neighbours: Sequence[set[int]], low: int, high: int) -> set[int]:
-        """Returns channels reached from `first` over `neighbours`, at places `low` to `high` of the order.
+        """Returns the channels that are reachable from `first` over channels at places `low` to `high`.
 
-        The search stops early at a channel at one end of this range.
+        `neighbours` lists the successors, or the predecessors, of each channel. The search stops early when
+        it reaches the channel at `low` or at `high`: it has then found a cycle.
         """
         places = self._places
         reached, pending = {first}, [first]

@@ -22,7 +22,7 @@ _LARGEST = 2**62  # upper limit of the numbers that encode paths
 
 
 def count_layers(finder: MoveFinder, channels: Channels, routing: str) -> int:
-    """Returns the number of layers that the paths of all pairs need, as found by the greedy search.
+    """Returns the number of layers into which the greedy search divides the paths of all pairs.
 
     Args:
         finder: the moves of packets.
@@ -108,7 +108,7 @@ class _Paths:
         return targets[rows.ravel(), destinations], links[rows.ravel(), destinations]
 
     def _row(self, number: int) -> tuple[Numbers, Numbers]:
-        """Returns the next state and the link of packets in a state, for each destination."""
+        """Returns, for packets in a state to each destination, the next state and the link to it."""
         if number not in self._known:
             nowhere = np.full(len(self._finder.hosts), _END)
             if number == _END:

@@ -137,10 +137,11 @@ class MoveFinder:
         return Moves(moves[0], moves[1], pack(by_class[:, classes]), len(classes))
 
     def _by_groups(self, state: State) -> tuple[Numbers, Numbers]:
-        """Returns moves of packets whose next state only groups determine.
+        """Returns the moves of packets that rules pass to groups (see `NextStates`).
 
-        The result is two arrays with one entry for each move: the class of destinations, and the next state.
-        They are empty if the router has failed ports or parallel links; `_find` then runs the rules instead.
+        The result is two int64 arrays with one entry for each move: the class of the destinations, and the
+        number of the next state. Both are empty if the router has failed ports or parallel links; `_find`
+        then derives these moves from the steps of the state.
         """
         router, neighbours = state.router, self.space.topology.neighbours(state.router)
         parallel = (neighbours[1:] == neighbours[:-1]).any()  # the next state does not identify the link

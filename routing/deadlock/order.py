@@ -18,7 +18,7 @@ from routing.deadlock.dependency_graph import DependencyGraph
 
 
 class Successors(NamedTuple):
-    """The heads of dependencies, by tail: those of channel c are heads[starts[c]:starts[c + 1]].
+    """The dependencies of a graph: channel c depends on the channels heads[starts[c]:starts[c + 1]].
 
     Attributes:
         starts: int64 array, channels + 1.

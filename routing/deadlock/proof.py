@@ -28,10 +28,10 @@ class DeadlockProof:
         acyclic: whether the channel dependency graph is acyclic under every judged failure.
         channels: the number of channels.
         dependencies: the number of dependencies, under the failure named by `failure`.
-        virtual_channels: the number of virtual channels, which packets change by hop; 1 for a single one.
+        virtual_channels: n: hop h of a packet, from 1, uses virtual channel min(h, n) - 1 of its link.
         cycle: a shortest cycle of the graph; empty if it is acyclic.
-        channels_by_hop: the smallest number of virtual channels by hop that is acyclic; None if there is
-            none, because packets may loop.
+        channels_by_hop: the smallest number of virtual channels, changed at every hop, with which the graph
+            is acyclic; None if no number suffices, because packets may loop.
         layers: the number of acyclic layers of paths found by the greedy search; None if not requested.
         scenarios: the number of judged failures, including the fabric without a failure.
         failure: the name of the worst failure: the one with the most channels in cycles; `none` for no
@@ -121,7 +121,10 @@ class _Work:
         return MoveFinder(self._space, first_hosts(self._space), NO_FAILURE)
 
     def worst(self, channels: Channels) -> tuple[DependencyGraph, list[str]]:
-        """Returns the graph with the most channels in cycles, and the names of all failures with cycles."""
+        """Returns the graph of the worst failure, and the names of all failures under which there are cycles.
+
+        The worst failure is the one with the most channels in cycles.
+        """
         worst, most, cyclic = None, -1, []
         for finder in self.finders:
             graph = dependency_graph(finder, channels)
@@ -136,8 +139,8 @@ class _Work:
     def channels_by_hop(self, known: int, *, sound: bool) -> int | None:
         """Returns the smallest number of virtual channels with an acyclic graph under all failures.
 
-        Any larger number is acyclic, too: merging two of n + 1 channels of a link into one of n keeps every
-        cycle a cycle.
+        With any larger number the graph is acyclic, too: a cycle with n + 1 channels of a link would remain a
+        cycle if two of these channels were merged.
 
         Args:
             known: a number that was already tried.

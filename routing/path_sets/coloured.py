@@ -101,7 +101,7 @@ class ColouredDragonfly:
     straight: Lengths
 
     def goes_straight(self, router: int) -> npt.NDArray[np.bool_]:
-        """Returns, for each destination, whether packets leave over one of the router's own global links.
+        """Returns, for each destination, whether packets leave a router over one of its own global links.
 
         Args:
             router: the router.
@@ -112,7 +112,7 @@ class ColouredDragonfly:
         return np.asarray(self.straight[router] < _FAR)
 
     def goes_straight_to(self, destination: int) -> npt.NDArray[np.bool_]:
-        """Returns, for each router, whether packets to a destination leave over its own global links.
+        """Returns, for each router, whether packets to a destination leave it over its own global links.
 
         Args:
             destination: the destination router.

@@ -74,12 +74,12 @@ def _check(dragonfly: Dragonfly, colours: int, routing: str) -> None:
 
 
 def _advice(colours: int) -> str:
-    """Returns command-line options of a dragonfly with so many colours, for error messages."""
+    """Returns command-line options of a dragonfly with that number of colours, for error messages."""
     return f"{_SMALLEST[colours]} with the arrangement palmtree or circulant"
 
 
 def _classes(dragonfly: Dragonfly) -> npt.NDArray[np.int64]:
-    """Returns the class of each position in a group; classes are numbered in the order of first positions."""
+    """Returns the class of each position in a group; classes are numbered by their first positions."""
     from scipy.sparse import coo_matrix  # slow to import
     from scipy.sparse.csgraph import connected_components
 

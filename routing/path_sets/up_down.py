@@ -1,9 +1,9 @@
 """Up*/down* paths of any graph: toward a root, then away from it, and never toward it again.
 
 Links are ordered by a breadth-first search from a root: the end nearer to the root is up; if both are equally
-near, the one with the lower index. A packet goes down if a path that only goes down leads to its destination,
-on the shortest such path; otherwise it goes up, toward the nearest router from which such a path exists. This
-does not depend on how the packet has arrived, so rules by destination are sufficient.
+near, the one with the lower index. If a path that only goes down leads to a packet's destination, the packet
+takes the shortest such path; otherwise it goes up, toward the nearest router from which such a path exists.
+This does not depend on how the packet has arrived, so rules by destination are sufficient.
 
 Source: M. D. Schroeder et al., "Autonet: A High-Speed, Self-Configuring Local Area Network Using
 Point-to-Point Links" (IEEE JSAC 9, 1991), section 6.6.4.

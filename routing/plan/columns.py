@@ -48,7 +48,7 @@ class BucketStore(Generic[Key]):
 
 
 class GroupColumns(Sequence[Group]):
-    """Groups without candidates, stored as arrays; `Group` objects are built when the first one is read.
+    """Groups without candidates, stored as arrays; all `Group` objects are built when one is first read.
 
     Attributes:
         buckets: the buckets of the whole fabric, by number.

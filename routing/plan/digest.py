@@ -67,7 +67,7 @@ def _plain_actions(actions: Actions) -> _Plain:
     return tuple([_TYPE_AND_VALUES[type(action)](action) for action in actions])
 
 
-# For each type of action, a function from such an action to its type and values.
+# Action type -> function that returns the type and the values of an action of that type.
 _TYPE_AND_VALUES: dict[type[Action], Callable[[Action], object]] = {
     action: attrgetter("__class__", *(field.name for field in fields(action))) for action in get_args(Action)
 }

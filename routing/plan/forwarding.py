@@ -76,7 +76,9 @@ class ForwardingRules:
         self._block_rules: dict[tuple[Table, int, int, int], int] = {}
 
     def toward(self, table: Table, groups: npt.ArrayLike) -> npt.NDArray[np.intp]:
-        """Returns the store's numbers of a table's rules for packets to single routers, in router order.
+        """Returns the numbers in the store of a table's rules, one for each destination router with a group.
+
+        The numbers are in router order.
 
         Args:
             table: SOURCE, AFTER_TAG, MINIMAL or MARKED, whose rules match the router's hosts, or TRANSIT,
@@ -87,10 +89,10 @@ class ForwardingRules:
         return self._grids[table].rules(np.asarray(groups, np.int64))
 
     def toward_block(self, table: Table, block: DestinationBlock, group: int) -> int:
-        """Returns the store's number of the rule of table MINIMAL or MARKED for a block of destinations.
+        """Returns the number in the store of the rule for a block of destinations.
 
         Args:
-            table: the table.
+            table: MINIMAL or MARKED.
             block: the destination routers.
             group: number of the group for their packets.
         """
@@ -105,14 +107,17 @@ class ForwardingRules:
         return self._block_rules[key]
 
     def _matches_of(self, table: Table) -> Callable[[], Iterable[Match]]:
-        """Returns a function that yields a table's match for each destination router."""
+        """Returns a function that yields the match of a table's rule for each destination router."""
         if table is Table.TRANSIT:
             return lambda: (match(vlan_vid=tag_of(router)) for router in range(self._topology.routers))
         return lambda: self._matches
 
 
 class _RuleGrid:
-    """The store's numbers of one table's rules by group and destination router; rules are added on demand."""
+    """The rules of one table for single destination routers, which are added to a store on demand.
+
+    Their numbers in the store form a grid: a row for each group, a column for each destination router.
+    """
 
     def __init__(self, store: RuleStore, table: Table, matches: Callable[[], Iterable[Match]]) -> None:
         self._store = store
@@ -124,10 +129,11 @@ class _RuleGrid:
         self._actions_of = np.empty(0, np.intp)  # by row, the index of the actions in the store
 
     def rules(self, groups: npt.NDArray[np.int64]) -> npt.NDArray[np.intp]:
-        """Returns the numbers of the rules that pass packets to each router with a group to that group.
+        """Returns the numbers of the rules that pass packets to the given groups, in router order.
 
         Args:
-            groups: for each destination router, the number of its group; 0 for no rule and no result.
+            groups: for each destination router, the number of the group for packets to it; 0 for a router
+                without a rule, which the result leaves out.
         """
         routers = np.flatnonzero(groups)
         if not len(routers):
@@ -154,7 +160,7 @@ class _RuleGrid:
         return np.full((1, len(self._matches)), -1, np.intp)
 
     def _rows(self, groups: npt.NDArray[np.int64]) -> npt.NDArray[np.intp]:
-        """Returns each group's row in `_numbers`, after adding rows for groups that have none."""
+        """Returns the row of each group in `_numbers`, after adding rows for groups that are new."""
         last = max(len(self._groups) - 1, 0)
         places = np.minimum(np.searchsorted(self._groups, groups), last)
         unknown = self._groups[places] != groups if len(self._groups) else np.ones(len(groups), bool)

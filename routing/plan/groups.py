@@ -108,7 +108,7 @@ class RouterView:
 
     @cached_property
     def minimal_ports(self) -> tuple[tuple[int, ...], ...]:
-        """The ports of `port_sets` for each router, in router order; empty for the router itself."""
+        """For each router, in router order, the ports on which minimal paths to it start; () for itself."""
         return tuple(map(self.port_sets.sets().__getitem__, self.port_sets.codes.tolist()))
 
     @cached_property

@@ -85,7 +85,7 @@ def match(**fields: int | tuple[int, int]) -> Match:
 
 @dataclass(frozen=True, slots=True)
 class Output:
-    """Output to a port; a packet leaves through its ingress port only if the port is PORT_INGRESS."""
+    """Output to a port; output to the packet's own ingress port requires PORT_INGRESS as the port."""
 
     port: int
 
@@ -185,14 +185,14 @@ class GroupKind(enum.Enum):
         ['indirect', 'select', 'fast-failover']
     """
 
-    INDIRECT = "indirect"  # the only one
-    SELECT = "select"  # one by a hash of the packet
-    FAST_FAILOVER = "fast-failover"  # the first one whose watched port is up
+    INDIRECT = "indirect"  # its only bucket
+    SELECT = "select"  # a bucket chosen by a hash of the packet
+    FAST_FAILOVER = "fast-failover"  # the first bucket whose watched port is up
 
 
 @dataclass(frozen=True, slots=True)
 class Bucket:
-    """One choice of a group.
+    """A bucket of a group: a list of actions that the group may choose for a packet.
 
     Attributes:
         actions: the actions, in the order of application.
@@ -214,7 +214,7 @@ class Bucket:
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """A group entry.
+    """An entry of a switch's group table.
 
     Attributes:
         number: the group's id on its switch.
@@ -316,7 +316,7 @@ class SwitchPlan:
 
 @dataclass(frozen=True, repr=False)
 class RoutePlan:
-    """The rules and groups of all switches of a fabric, and the bounds that they keep.
+    """The rules and groups of all switches of a fabric, and the bounds on packets' hops that they keep.
 
     Attributes:
         topology: the fabric's graph.

@@ -53,7 +53,7 @@ class RuleStore:
         self.actions: list[Actions] = []
         self._match_index: dict[int, int] = {}  # by identity; the store keeps the objects alive
         self._actions_index: dict[int, int] = {}
-        # One row for each rule: table, priority, match, actions, goto; the newest rows are not in a chunk.
+        # One row for each rule: table, priority, match, actions, goto; the newest rows have no chunk yet.
         self._chunks: list[npt.NDArray[np.intp]] = []
         self._loose: list[tuple[int, int, int, int, int]] = []
         self._count = 0
@@ -90,7 +90,7 @@ class RuleStore:
         return found
 
     def add(self, rules: Iterable[Rule]) -> list[int]:
-        """Returns the numbers of rules, after adding those whose objects the store does not know.
+        """Returns the numbers of rules, after adding the rules whose objects are new to the store.
 
         Args:
             rules: the rules.
@@ -151,7 +151,7 @@ class RuleStore:
         return tuple(map(known.__getitem__, listed))
 
     def number_of(self, rule: Rule) -> int | None:
-        """Returns the number of a rule that the store has as an object; None for other objects.
+        """Returns the number of a rule if the store has this very object, else None.
 
         Args:
             rule: the rule.

@@ -1,11 +1,11 @@
 """The rules of a switch that all routings share: ingress checks, ARP, tags and delivery.
 
     table 0  ingress   host port: source addresses must be that host's, else drop; fabric port: to table 2
-    table 1  source    ARP is answered; packets to own hosts are delivered; the routing defines other rules
+    table 1  source    ARP answered; packets to local hosts delivered; the routing defines other rules
     table 2  transit   no tag: to table 4; own tag: popped, to table 3 or 4; other tags: to the tag's group
     table 3  after tag some routings: packets whose tag has been popped continue to groups of the routing;
                        marked packets, and packets without such a group, to table 4
-    table 4  minimal   packets to own hosts are delivered; marked ones to table 5; others: to protected groups
+    table 4  minimal   packets to local hosts delivered; marked ones to table 5; others to protected groups
     table 5  marked    rerouted packets: out of the minimal port, without any alternate
 
 If the routing defines no rules for table 3, it is empty, and packets with a popped tag go directly to table
@@ -60,7 +60,7 @@ _MARKED = Rule(
     match(eth_type=ETH_TYPE_IPV4, ip_dscp=REROUTED_DSCP),
     goto=Table.MARKED,
 )
-# After their tag is popped, packets without a group of the routing and rerouted ones continue minimally.
+# Packets whose tag has been popped continue minimally if they were rerouted or have no group of the routing.
 _AFTER_TAG = (
     Rule(
         Table.AFTER_TAG,

@@ -59,7 +59,7 @@ def _group(group: Group) -> str:
     buckets = [text if count == 1 else f"{count} x [{text}]" for text, count in counted.items()]
     line = f"group {group.number:#x} {group.kind.value}: " + " | ".join(buckets)
     others = [text for text in map(_bucket, group.candidates) if text not in counted]
-    return line + (" ; may be pointed at " + " | ".join(others) if others else "")
+    return line + (" ; the controller may choose " + " | ".join(others) if others else "")
 
 
 def _bucket(bucket: Bucket) -> str:
@@ -86,7 +86,7 @@ def _value(field: str, value: int) -> str:
 def _action(action: Action) -> str:
     match action:
         case Output(port):
-            return "back out of the port it came in by" if port == PORT_INGRESS else f"out of port {port}"
+            return "out of the ingress port" if port == PORT_INGRESS else f"out of port {port}"
         case ToGroup(group):
             return f"group {group:#x}"
         case SetField(field, value):

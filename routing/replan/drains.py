@@ -132,7 +132,7 @@ def _choice_groups(switch: SwitchPlan) -> dict[int, set[Match]]:
 
 
 def _served(plan: RoutePlan, switch: SwitchPlan, groups: Collection[int]) -> Pairs:
-    """Returns the (source, destination) pairs from a switch's router whose packets use the given groups."""
+    """Returns the (source, destination) routers whose packets use the given groups of the source's switch."""
     by_group = _choice_groups(switch)
     matches = set[Match]().union(*(by_group[number] for number in groups))
     others = (other for other in range(plan.topology.routers) if other != switch.router)
@@ -140,7 +140,9 @@ def _served(plan: RoutePlan, switch: SwitchPlan, groups: Collection[int]) -> Pai
 
 
 def without_transit(plan: RoutePlan, drain: Drain) -> RoutePlan:
-    """Returns a plan that drops packets in transit over drained components, to prove that there are none.
+    """Returns a plan that drops packets in transit over drained components.
+
+    It serves to prove that another plan sends no packets in transit over these components.
 
     A packet of the plan crosses a drained component if and only if the returned plan does not deliver it. So
     a proof of the returned plan proves both: the plan delivers, and drained components carry no transit

@@ -99,7 +99,10 @@ def surviving_plan(
 
 
 class Provers:
-    """The provers for a fabric's plans: of delivery, and that drained components carry no transit traffic."""
+    """The provers of a fabric's plans.
+
+    One proves delivery; the other one proves that no transit traffic crosses drained components.
+    """
 
     def __init__(self, delivery: Prover | None = None) -> None:
         """Stores the prover that has proven the whole fabric's plan, if there is one."""
@@ -139,8 +142,9 @@ def _outage(graph: SurvivingGraph) -> str:
 def _with_minimal_paths(whole: RoutePlan, graph: SurvivingGraph) -> tuple[RoutePlan, Mask]:
     """Returns a plan whose untagged and tagged packets follow minimal paths of a surviving graph.
 
-    A rule is kept if its group still sends on minimal paths only. Otherwise it passes packets to another
-    group of its switch that does, preferably one with alternates, or else to the group of a single port.
+    A rule is kept if its group still sends on minimal paths only. Otherwise the rule uses another group of
+    the switch that does so, preferably one with alternates. If the switch has no such group, the rule uses
+    the group of a single port.
 
     Returns:
         The plan, and a bool array, routers x routers: whether the path of [source, destination] has changed.
@@ -177,7 +181,7 @@ def _with_minimal_paths(whole: RoutePlan, graph: SurvivingGraph) -> tuple[RouteP
 
 
 def _first_ports(router: int, graph: SurvivingGraph) -> tuple[npt.NDArray[np.int64], Mask]:
-    """Returns, for each router, a port at which a minimal path to it starts, and whether this port is new."""
+    """Returns, for each router, a port on which a minimal path to it starts, and whether the port changed."""
     topology = graph.topology
     everyone = np.arange(topology.routers)
     minimal = graph.minimal_port_mask(router)
@@ -260,7 +264,7 @@ class _GroupChoice:
         return number
 
     def _begin_minimal_paths(self, ports: frozenset[int]) -> Mask:
-        """Returns whether minimal paths to each router start on all of the ports; False without ports."""
+        """Returns, for each router, whether all the ports start minimal paths to it; False without ports."""
         if not ports:
             return np.zeros(self._minimal.shape[1], bool)
         return np.asarray(self._minimal[[self._places[port] for port in ports]].all(axis=0))
@@ -305,7 +309,7 @@ def _without_detours(plan: RoutePlan, pairs: Iterable[tuple[int, int]]) -> Route
 
 
 def _detours_to_all(rule: Rule) -> bool:
-    """Returns whether a rule of table SOURCE passes the packets to all destinations to one group."""
+    """Returns whether a rule of table SOURCE passes all packets, whatever their destination, to one group."""
     sends_to_group = any(isinstance(action, ToGroup) for action in rule.actions)
     return rule.table is Table.SOURCE and rule.match == TO_ANY_HOST and sends_to_group
 

@@ -32,16 +32,18 @@ class Choice(NamedTuple):
 def choose_alternates(
     extra_hops: npt.NDArray[np.int16], next_hops: Numbers, rows: Numbers, limit: int
 ) -> list[Choice]:
-    """Returns alternates with the fewest hops and few distinct choices in total.
+    """Chooses for each destination the alternates with the fewest hops, with few distinct choices in total.
 
-    Repeatedly, the neighbour that is best for the most destinations behind a next hop is assigned to them,
-    together with other neighbours that are safe for all of them.
+    The method is greedy. For each next hop, the neighbour that is best for the most destinations is assigned
+    to them, together with other neighbours that are safe for all of them. This is repeated for the remaining
+    destinations.
 
     Args:
-        extra_hops: the hops that each alternate adds: one row per neighbour, in order of preference behind
-            the next hop, one column per destination; UNSAFE if it does not deliver.
+        extra_hops: int16 array, neighbours x destinations: the hops that an alternate adds; UNSAFE if it does
+            not deliver. Row i is for neighbour i in the order of preference of the destination's next hop.
         next_hops: the index of the next hop of each destination, ascending.
-        rows: the row number of each candidate neighbour: neighbours by next hops.
+        rows: int array, neighbours x next hops: for each next hop, the row numbers of the neighbours in order
+            of preference.
         limit: the maximum number of alternates per destination.
 
     Returns:
@@ -71,10 +73,10 @@ def choose_alternates(
 def _taken(
     extra_hops: npt.NDArray[np.int16], chosen: npt.NDArray[np.bool_], starts: Numbers, first: Numbers
 ) -> Numbers:
-    """Returns the rows of `extra_hops` that are safe for all chosen destinations of each segment.
+    """Returns, for each segment, the rows of `extra_hops` that are safe for all its chosen destinations.
 
-    A segment is a run of destinations with the same next hop. The result has a column for each segment: its
-    row in `first`, then its other safe rows, then the number of all rows as padding.
+    A segment is a run of destinations with the same next hop. The result has a column for each segment: the
+    segment's entry of `first`, then its other safe rows, then the number of all rows as padding.
     """
     safe = np.logical_and.reduceat((extra_hops < UNSAFE) | ~chosen, starts, axis=1)
     order = np.where(safe, np.arange(len(safe))[:, np.newaxis], len(safe))

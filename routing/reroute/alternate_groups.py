@@ -60,8 +60,8 @@ class AlternateGroups:
         self._shared = np.zeros(len(port_sets.counts), np.int64)  # group number by set of ports; 0: none
         self._numbers: dict[tuple[bool, tuple[_BucketKey, ...]], int] = {}
         self._count = 0
-        # Chunks of groups: whether each group selects, its number of buckets, the buckets of all groups. The
-        # three lists collect the same for groups that are not yet in a chunk.
+        # A chunk has three arrays: whether each group is a select group, its number of buckets, and the
+        # buckets of all groups. The three lists collect the same for groups that are not yet in a chunk.
         self._chunks: list[tuple[Flags, Numbers, Numbers]] = []
         self._selects: list[bool] = []
         self._counts: list[int] = []
@@ -124,7 +124,7 @@ class AlternateGroups:
 
     @cached_property
     def _port_buckets(self) -> Numbers:
-        """By port, the number of the bucket that outputs to it; 0 for numbers that are not minimal ports."""
+        """For each port number, the number of the bucket that outputs to the port; 0 if it is not minimal."""
         ports = np.unique(self._port_sets.ports)
         numbers = np.zeros(int(ports.max(initial=0)) + 1, np.intp)
         numbers[ports] = [self._buckets.number((port, False, None)) for port in ports.tolist()]
@@ -142,7 +142,7 @@ class AlternateGroups:
         return number
 
     def _flush(self) -> None:
-        """Moves the groups that are still in lists into a new chunk."""
+        """Converts the lists of the newest groups into arrays, which are appended to `_chunks`."""
         if self._selects:
             counts, members = np.array(self._counts, np.intp), np.array(self._members, np.intp)
             self._chunks.append((np.array(self._selects, bool), counts, members))

@@ -21,7 +21,7 @@ class NextHopBlocks(NamedTuple):
     """Blocks with the same next hop.
 
     Attributes:
-        next_hop: the row of that neighbour, in the order of the router's neighbours; -1 for blocks with
+        next_hop: the index of the next hop among the router's neighbours (its row); -1 for blocks with
             several next hops.
         blocks: the numbers of the blocks, ascending.
     """
@@ -98,7 +98,7 @@ class Blocks:
         return [NextHopBlocks(int(rows[part[0]]), part) for part in sorted(parts, key=itemgetter(0))]
 
     def by_ports(self, blocks: Numbers) -> Iterator[tuple[Ports, Numbers]]:
-        """Yields (minimal ports, numbers of the blocks with these ports) for some of the blocks.
+        """Groups blocks by their minimal ports; yields (ports, numbers of the blocks with these ports).
 
         Args:
             blocks: the numbers of the blocks.
@@ -113,12 +113,12 @@ class Blocks:
     def value_of_ports(
         self, blocks: Numbers, values: Callable[[Numbers], npt.NDArray[np.int64]]
     ) -> npt.NDArray[np.int64]:
-        """Returns, for each of some blocks, a value that depends only on its ports.
+        """Returns, for each of the given blocks, a value that depends only on the block's minimal ports.
 
         Args:
             blocks: the numbers of the blocks.
-            values: numbers of sets of ports -> their values; called once, with every set once, in the order
-                of the first blocks.
+            values: returns the values of sets of ports, given by number. It is called once, with all distinct
+                sets in the order of the blocks that have them first.
         """
         codes = self._port_codes[blocks]
         different, firsts, places = np.unique(codes, return_index=True, return_inverse=True)
@@ -136,15 +136,15 @@ class Blocks:
         return np.repeat(values, self._sizes)
 
     def largest(self, table: npt.NDArray[np.int16], rows: Numbers, blocks: Numbers) -> npt.NDArray[np.int16]:
-        """Returns the largest table entry among the routers of a block, in k rows for each of some blocks.
+        """Returns, for each of the given blocks, the largest table entry over its routers in each of k rows.
 
         Args:
             table: a table with one column for each router of the fabric.
-            rows: k x blocks: the rows of the table to read for each block.
+            rows: int array, k x blocks: for each block, the k rows of the table to read.
             blocks: the numbers of the blocks.
 
         Returns:
-            k x blocks.
+            int16 array, k x blocks.
         """
         if len(self.members) == len(self):
             return table[rows, self.members[blocks]]

@@ -63,7 +63,7 @@ class AlternateSearch(MinimalPaths):
     remote = True
 
     def __init__(self, topology: Topology) -> None:
-        """Computes the tables of all pairs.
+        """Computes the minimal paths of all pairs.
 
         Args:
             topology: any connected topology.
@@ -98,7 +98,7 @@ class AlternateSearch(MinimalPaths):
 
 
 class _Assignment(NamedTuple):
-    """Some blocks of destinations, by number, and the alternates that all of them get."""
+    """The numbers of some blocks of destinations, and the alternates that all of these blocks get."""
 
     blocks: Numbers
     alternates: Alternates
@@ -130,7 +130,7 @@ class _RouterSearch:
         self._rows_behind = (np.arange(count)[:, None] + np.arange(1, count)) % count
 
     def untagged(self) -> ProtectedGroups:
-        """Returns the groups for untagged packets; collects `unprotected`."""
+        """Returns the groups for untagged packets, and fills `unprotected`."""
         blocks = destination_blocks(self._view)
         paths = self._search.paths_from(self._neighbours)
         not_back = avoid(paths, self._router) & self._search.serves(self._router, self._neighbours)
@@ -161,10 +161,10 @@ class _RouterSearch:
 
         Args:
             blocks: all destinations.
-            safe: next hop toward each router, taken as lost -> bool array, neighbours x routers: whether the
-                neighbour delivers to the router without that next hop.
-            remaining: (row of the lost neighbour, blocks without a safe neighbour) -> all of these blocks
-                with their alternates.
+            safe: lost next hop toward each router (-1 for none) -> bool array, neighbours x routers: whether
+                the neighbour delivers to the router without that next hop.
+            remaining: (row of the lost neighbour, numbers of the blocks without a safe neighbour) -> the
+                alternates of all these blocks.
             mark: whether the alternates mark packets.
         """
         first = len(self._groups)
@@ -192,7 +192,9 @@ class _RouterSearch:
         behind: list[NextHopBlocks],
         safe: Callable[[npt.NDArray[np.int16]], Mask],
     ) -> dict[int, list[_Assignment]]:
-        """Returns, by row of the lost next hop, the blocks behind it that have untagged alternates.
+        """Returns the untagged alternates of blocks, by row of the next hop that is lost.
+
+        Blocks without an untagged alternate are left out.
 
         Args:
             blocks: all destinations.
@@ -224,13 +226,15 @@ class _RouterSearch:
         return _Assignment(blocks[choice.columns], alternates)
 
     def _assign_untagged(self, blocks: Blocks, not_back: Mask, row: int, rest: Numbers) -> list[_Assignment]:
-        """Returns the alternates of untagged packets to blocks that no neighbour reaches without a lost one.
+        """Returns alternates of untagged packets to blocks for which no neighbour is safe.
+
+        No neighbour reaches these blocks on a path without this router and the lost neighbour.
 
         Blocks without an alternate are added to `unprotected`.
 
         Args:
             blocks: all destinations.
-            not_back: neighbours x routers, whether the path avoids this router.
+            not_back: bool array, neighbours x routers: whether the path avoids this router.
             row: the lost neighbour's row.
             rest: the numbers of these blocks, all of them behind the lost neighbour.
         """
@@ -252,23 +256,30 @@ class _RouterSearch:
         return [*assigned, idle]
 
     def _tag_kept(self, lost: npt.NDArray[np.int16]) -> Mask:
-        """Returns whether packets may keep their tag: neighbours (alternates) x routers named by the tag."""
+        """Returns whether packets may keep their tag on an alternate.
+
+        `lost` is the lost next hop toward each router. The result is a bool array, neighbours (alternates) x
+        routers named by the tag.
+        """
         rows = np.searchsorted(self._neighbours, np.maximum(lost, 0))
         to_lost = self._distances[:, self._neighbours][:, np.minimum(rows, len(self._neighbours) - 1)]
         through = to_lost + self._search.distances[lost, self._search.everyone]
         return np.asarray(self._remote_search.not_back & (through > self._distances))
 
     def _exchange(self, row: int, rest: Numbers) -> list[_Assignment]:
-        """Returns alternates that replace the tag, for packets that cannot keep it on any alternate."""
+        """Returns alternates that replace the tag of packets that no alternate can forward with their tag."""
         neighbours = self._neighbours[self._rows_behind[row][:_MAX_ALTERNATES]].tolist()
         if neighbours:
             self._max_extra_hops = max(self._max_extra_hops, _EXCHANGE_HOPS)
         return [_Assignment(rest, tuple([Alternate(n, n) for n in neighbours]))]
 
     def _note_unprotected(self, component: Component, blocks: Blocks, rest: Numbers) -> None:
-        """Adds blocks without an alternate around a dead component to `unprotected`, if still connected."""
+        """Adds to `unprotected` the routers of blocks that have no alternate while a component is dead.
+
+        Routers that the failure disconnects are left out.
+        """
         numbers = rest.tolist()
-        if component.kind is ComponentKind.LINK:  # other parallel links serve
+        if component.kind is ComponentKind.LINK:  # a parallel link takes over
             numbers = [block for block in numbers if len(blocks.ports(block)) == 1]
         if numbers:
             topology = self._search.topology
@@ -278,7 +289,7 @@ class _RouterSearch:
             self.unprotected += [(router, component) for router in routers if part[router] == own]
 
     def _remote(self, blocks: Blocks, rest: Numbers, row: int, dead: int | None) -> list[_Assignment]:
-        """Returns one tagged alternate for each block that has any.
+        """Assigns an alternate with a tag to each block for which there is one.
 
         Args:
             blocks: all destinations.

@@ -29,7 +29,7 @@ class MinimalPaths:
     """
 
     def __init__(self, topology: Topology) -> None:
-        """Computes the tables of all pairs.
+        """Computes the next hops and distances of all pairs.
 
         Args:
             topology: any connected topology.
@@ -85,7 +85,7 @@ class MinimalPaths:
 
     @cached_property
     def _after_hops(self) -> list[npt.NDArray[np.int16]]:
-        """For each hop but the last: the router that the path has reached, for each [source, destination].
+        """One table for each hop but the last: [source, destination] -> the router reached by that hop.
 
         The tables are cached because all neighbours of a router need the paths from it.
         """

@@ -129,7 +129,7 @@ class OrderedSearch(AlternateSearch):
 
     @cached_property
     def _beyond(self) -> Numbers:
-        """The second channel of the path that marked packets take, for each [router, destination]."""
+        """For each [router, destination], the second channel on the path of marked packets."""
         return np.asarray(self._first[self.next_hops, self.everyone])
 
     def _along_paths(self, holds: Mask) -> Mask:
@@ -175,9 +175,9 @@ class OrderedSearch(AlternateSearch):
             yield _Request(destination, len(arrivals), tuple(options))
 
     def _onward(self, channel: int, destination: int) -> Iterator[tuple[int, int]]:
-        """Yields the dependencies of marked packets that arrive on a channel.
+        """Yields the dependencies of marked packets, hop by hop, after they have arrived on a channel.
 
-        It stops where all further ones are in the dependency graph of the plan without failures.
+        It stops where all further dependencies are in the graph of the plan without failures.
         """
         router = int(self._channels.heads[channel])
         while router != destination:
@@ -211,7 +211,7 @@ def _arrivals(graph: DependencyGraph) -> dict[tuple[int, int], list[int]]:
 
 
 def _grown(order: GrowingOrder, requests: list[_Request]) -> npt.NDArray[np.int64]:
-    """Adds to an order, for each request, the first alternate that closes no cycle; returns the ranks."""
+    """For each request, adds to an order the first alternate that closes no cycle; returns the ranks."""
     for request in requests:
         for option in sorted(request.options, key=order.missing):
             if order.add(option):

@@ -67,9 +67,9 @@ class RemoteSearch:
             yield numbers[index], *found[index]
 
     def _hops_to_tags(self, avoided: int | None) -> Hops:
-        """Returns twice the hops from neighbours to routers that tags may name.
+        """Returns twice the hops from neighbours to routers that a tag may name: neighbours x routers.
 
-        The entry is _UNREACHABLE if a shortest path visits this router, or the router to avoid.
+        The entry is _UNREACHABLE if a shortest path visits the router of this search, or `avoided`.
         """
         if avoided is None:
             return self._hops_to_all_tags
@@ -80,9 +80,9 @@ class RemoteSearch:
         return np.where(self.not_back, 2 * self._distances, _UNREACHABLE)
 
     def _hops_onward(self, targets: Sequence[Numbers], avoided: int | None) -> Hops:
-        """Returns twice the maximum hops from routers to each set of targets: sets by routers.
+        """Returns twice the maximum hops from each router to each set of targets: sets x routers.
 
-        The entry is _UNREACHABLE if a path visits this router, or the router to avoid.
+        The entry is _UNREACHABLE if a path visits the router of this search, or `avoided`.
         """
         members = np.concatenate(targets)
         if avoided is None and len(members) == 1 and members[0] in self._onward_rows:
@@ -111,7 +111,7 @@ class RemoteSearch:
 
     @cached_property
     def not_back(self) -> Mask:
-        """Neighbours x routers: whether no shortest path leads back through this router."""
+        """Neighbours x routers: whether no shortest path leads back through the router of this search."""
         return self._all_paths_avoid(self._router)
 
     def _all_paths_avoid(self, unwanted: int) -> Mask:

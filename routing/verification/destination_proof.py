@@ -22,7 +22,7 @@ from topology.shortest_paths import connected_components
 
 
 class Scenario(NamedTuple):
-    """A failure and what remains connected.
+    """A failure, and the connected components that remain.
 
     Attributes:
         failure: the failure.
@@ -48,11 +48,11 @@ class Scenario(NamedTuple):
 
 
 class FailedPorts:
-    """Finds scenarios by the ports that have failed in them."""
+    """Finds the scenarios in which given ports have failed."""
 
     def __init__(self, scenarios: Sequence[Scenario]) -> None:
         self._scenarios = scenarios
-        # Scenarios that may affect even packets on paths without a dead port: a router failed, or a split.
+        # With a failed router or a split fabric, even packets on paths without a dead port may be affected.
         self._always = {
             number for number, one in enumerate(scenarios) if one.split or one.failure.failed_routers
         }
@@ -217,7 +217,7 @@ class FailureProof(DestinationProof):
             self._sources_by_state.setdefault(state.number, []).append(index)
 
     def _max_hops_without(self, sources: Collection[int], routers: Collection[int]) -> int:
-        """Returns the maximum hops, without failures, over all sources but some.
+        """Returns the maximum hops without failures over all sources, except those given.
 
         Args:
             sources: indices of sources to leave out.
@@ -318,7 +318,7 @@ class _Judge:
         return lowest
 
     def _close(self, first: State, loops: bool) -> None:
-        """Assigns the same verdict to a state and to all open states that lead to it and back."""
+        """Assigns one verdict to all states of a strongly connected component; `first` was visited first."""
         members = [self._open.pop()]
         while members[-1] is not first:
             members.append(self._open.pop())

@@ -38,10 +38,12 @@ class Steps(NamedTuple):
 
 
 class NextStates(NamedTuple):
-    """The next states of packets that rules pass to groups, if every choice of a group leads to a state.
+    """The next states of packets that rules pass to groups, by class of destinations.
+
+    A class is left out unless every bucket of its group leads, without a fault, to exactly one state.
 
     Attributes:
-        counts: for each class of destinations, the number of choices; 0 if the condition is not met.
+        counts: for each class, the number of buckets that its group may choose; 0 if the class is left out.
         targets: the numbers of the next states, class by class.
     """
 
@@ -57,12 +59,13 @@ class State:
         number: 0, 1, ... in the order in which states are found.
         router: the router.
         packet: the packet's fields, without those of its destination.
-        classes: for each destination host, the index in `steps` without failures; None until computed.
-        steps: the distinct steps without failures, as far as computed.
+        classes: for each destination host, the index of its class, which is also the index in `steps`; None
+            until computed.
+        steps: for each class, the steps without failures; None until computed.
         handovers: (first class, groups, packet): packets of class `first class` + i are passed to groups[i],
             with the fields that `packet` has then.
-        next_states: the next states of these classes; None until computed.
-        rerouted: the steps by (index in `steps`, failed ports of the router), as far as computed.
+        next_states: the next states of packets that are passed to groups; None until computed.
+        rerouted: the steps under failures, by (class, failed ports of the router), as far as computed.
     """
 
     number: int
@@ -105,9 +108,9 @@ class _KnownSteps:
     """Caches of the steps at one router. Their keys contain ids of objects, which the values keep alive.
 
     Attributes:
-        by_outcomes: by the identity of a list of outcomes, and the ports on which they depend.
-        by_pair: by the identity of a pair (share, outcome); the lists in `by_outcomes` keep pairs alive.
-        by_outcome: by the share and the identity of the outcome.
+        by_outcomes: steps by the id of a list of outcomes and the ports on which these depend.
+        by_pair: step by the id of a pair (share, outcome); the lists in `by_outcomes` keep pairs alive.
+        by_outcome: step by the share and the id of an outcome.
     """
 
     by_outcomes: dict[tuple[int, frozenset[int]], tuple[Shared, Steps]] = field(default_factory=dict)
@@ -256,7 +259,7 @@ class StateSpace:
         return self._rerouted(state, class_, host, failed)
 
     def next_states(self, state: State) -> NextStates:
-        """Returns the next states of packets without failures, if only groups determine them."""
+        """Returns the next states, without failures, of packets that rules pass to groups."""
         if state.next_states is None:
             self.classes(state)
             counts = np.zeros(len(state.steps), np.intp)
@@ -269,7 +272,7 @@ class StateSpace:
         return state.next_states
 
     def _after_groups(self, router: int, groups: Numbers, arrival: Arrival) -> tuple[Numbers, Numbers]:
-        """Returns the fields of `NextStates` for classes of packets that are passed to groups."""
+        """Returns the fields of `NextStates` for classes whose packets are passed to the given groups."""
         model = self._models[router]
         counts, buckets = model.group_buckets.of(groups)
         after = np.full(len(model.group_buckets.buckets), -1, np.intp)

@@ -26,7 +26,7 @@ class Choices(NamedTuple):
     Attributes:
         present: buckets that the group has: the bucket, the total weight of all equal buckets, and whether
             the controller, by adapting the group, may add more of them.
-        others: buckets that only such an adaptation may add, with weight 0.
+        others: buckets that the group gets only if the controller adapts it; they have weight 0.
         one_only: whether the group applies its first live bucket, instead of one selected by a hash.
     """
 
@@ -137,7 +137,7 @@ class GroupBuckets:
         return numbers, selects, counts, members.astype(np.int32)
 
     def _of_columns(self, groups: GroupColumns) -> _Columns:
-        """Returns the columns of groups that have some buckets, after adding these to `buckets`."""
+        """Returns the columns of the groups that have buckets, after adding these buckets to `buckets`."""
         some = groups.counts > 0
         selects = groups.selects[some]
         counts = np.where(selects, groups.counts[some], 1)

@@ -78,7 +78,7 @@ def _row(space: StateSpace, state: State, failure: Failure, deliveries: Numbers)
 
 @dataclass(frozen=True, slots=True)
 class _Choices:
-    """The next states of packets to some hosts, with the same number of choices for each of these hosts.
+    """The next states of packets to some hosts; the number of choices is the same for all these hosts.
 
     Attributes:
         hosts: the hosts; None for all.
@@ -91,7 +91,7 @@ class _Choices:
     targets: Numbers
 
     def fill(self, row: Hops, hops: Hops) -> None:
-        """Computes the hops to these hosts.
+        """Computes the hops from one state to these hosts.
 
         Args:
             row: the hops from the state that the choices belong to; it is updated.
@@ -156,12 +156,12 @@ class _Row:
 def _choices(
     classes: Numbers, hosts: Numbers, wanted: Mask, choices: tuple[Numbers, Numbers], targets: Numbers
 ) -> _Choices:
-    """Returns the choices for all hosts that have the same (rounded) number of choices.
+    """Returns the next states for all hosts that have the same number of choices, as rounded by `_Row`.
 
     Args:
         classes: for each host, its class.
         hosts: the hosts.
-        wanted: for each class, whether its hosts are among them.
+        wanted: for each class, whether its hosts are in `hosts`.
         choices: for each class, the index of its first target, and the number of its targets.
         targets: the states that packets may be in next.
     """
@@ -172,13 +172,13 @@ def _choices(
 
 
 def _end(steps: Steps) -> tuple[list[int], bool]:
-    """Returns the numbers of the next states, and whether some step has a fault or no next state."""
+    """Returns the numbers of the next states, and whether any step has a fault or no next state."""
     targets = [step.target.number for step in steps.steps if step.target is not None and not step.fault]
     return targets, len(targets) < len(steps.steps) or not targets
 
 
 def _delivered(steps: Steps, deliveries: Numbers) -> npt.NDArray[np.bool_]:
-    """Returns, for each of some hosts, whether every possible step delivers packets to it."""
+    """Returns, for each host, given by its (router, port), whether all steps deliver packets to it."""
     if any(step.fault or step.target is not None or step.hop is None for step in steps.steps):
         return np.zeros(len(deliveries), bool)
     good = np.ones(len(deliveries), bool)
@@ -188,7 +188,7 @@ def _delivered(steps: Steps, deliveries: Numbers) -> npt.NDArray[np.bool_]:
 
 
 def _one_more(most: Hops, least: Hops | None = None) -> Hops:
-    """Returns the hops from one step earlier, or _UNDECIDED.
+    """Returns the hops from the state before the given next states, or _UNDECIDED.
 
     Args:
         most: the maximum hops over the next states, for each host.

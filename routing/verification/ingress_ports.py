@@ -60,7 +60,7 @@ def ingress_port_classes(
 
 
 def _matching(part: FieldMatch, ports: Collection[int]) -> Iterable[int]:
-    """Returns the ports that match a condition on the ingress port."""
+    """Returns those of the given ports that meet a match's condition on the ingress port."""
     if part.mask is None:
         return (part.value,) if part.value in ports else ()
     return [port for port in ports if port & part.mask == part.value]
@@ -79,7 +79,10 @@ class _ReturnPorts:
         self._by_effects: dict[frozenset[int], frozenset[int]] = {}
 
     def of(self, numbers: frozenset[int]) -> frozenset[int]:
-        """Returns the ports to which effects, given by number, or any rules after them may output packets."""
+        """Returns the ports to which rules with the given effects may output packets.
+
+        This includes output by rules of the tables in which packets continue.
+        """
         known = self._by_effects.get(numbers)
         if known is None:
             effects = [self._book.effects[number] for number in numbers]

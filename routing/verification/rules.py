@@ -62,7 +62,7 @@ class MatchFacts(NamedTuple):
     Attributes:
         number: the match's number.
         condition: a number that identifies the match's fields other than the destination.
-        shape: these fields with their masks.
+        shape: the names of these fields, with their masks.
         values: the values that these fields must have.
         takes_ipv4: whether it may match IPv4 packets.
         sees_ingress: whether it tests the ingress port.
@@ -81,7 +81,7 @@ class MatchFacts(NamedTuple):
 
 
 class IngressRule(NamedTuple):
-    """A rule that tests the ingress port, without that condition.
+    """The table, priority and other conditions of a rule that tests the ingress port.
 
     Attributes:
         table: the table.
@@ -112,8 +112,8 @@ class Facts:
         counts: the number of destinations that it covers; 0 if it covers all.
         starts: the index in `covered` of its first destination.
         covered: the destinations covered by the rules, rule by rule.
-        handed_to: for each effect, the number of the group to which packets are finally passed, if apart from
-            that they are only rewritten; -1 for other effects.
+        handed_to: for each effect that only rewrites packets and then passes them to a group, the number of
+            this group; -1 for other effects.
         rewriting: for each effect, its `Effect.rewriting`.
         named: the groups named by effects, effect by effect.
         naming: for each of these groups, the number of the effect.
@@ -178,7 +178,7 @@ _NONE = np.empty(0, np.intp)
 
 
 def _handed_to(effect: Effect) -> int:
-    """Returns the entry of an effect in `Facts.handed_to`."""
+    """Returns the group to which an effect passes packets, or -1, as in `Facts.handed_to`."""
     group = effect.facts.last_group
     return -1 if effect.goto is not None or group is None else group
 
@@ -278,7 +278,7 @@ class GroupIndex(Mapping[int, Group]):
 
     @cached_property
     def _places(self) -> list[tuple[GroupColumns, dict[object, int]]]:
-        """For each part that is columns: the part, and number of a group -> its index in the part."""
+        """For each of `parts` that is columns: the part, and the index in it of each group, by number."""
         return [
             (part, {number: place for place, number in enumerate(part.numbers.tolist())})
             for part in self.parts
@@ -590,7 +590,7 @@ class RuleBook:
         return _StoredRules(store, range(first, self._count), backwards | (forbidden & ipv4))
 
     def _effect(self, actions: ActionFacts, goto: Table | None) -> int:
-        """Returns the number of the effect of a rule."""
+        """Returns the number of the effect of rules with the given actions and `goto`."""
         effect = self._effect_numbers.setdefault((actions.number, goto), len(self.effects))
         if effect == len(self.effects):
             self.effects.append(Effect(actions, goto, self._rewritings.one(actions.rewrites)))

@@ -94,7 +94,7 @@ class SwitchModel:
                     self._check_chain(group, (), sound, checked)
 
     def _unchecked(self, groups: GroupColumns) -> Numbers:
-        """Returns the indices of groups with buckets that are not known to be plain."""
+        """Returns the indices of the groups that have a bucket which is not known to be plain."""
         used = groups.used()
         plain = self._book.plain_of(groups.buckets)[used]
         if plain.all():
@@ -203,7 +203,7 @@ class SwitchModel:
 
         Args:
             packet: the packet's fields, including `in_port`, without those of its destination.
-            destinations: their numbers in the book.
+            destinations: the numbers of the packets' destinations in the rule book.
             failed_ports: ports that are down; groups avoid them, and output to them is lost.
             unseen: fields that no rule after the ingress table matches; packets that are sent lack them.
 
@@ -233,7 +233,7 @@ class SwitchModel:
         return self._run(Table.INGRESS, dict(packet), destinations, failed_ports, unseen)
 
     def _followed(self, parts: Iterable[Treatment | Handover]) -> Iterator[Treatment]:
-        """Yields treatments; a handover is replaced by the treatments of packets by its groups."""
+        """Yields treatments; each handover is replaced by the treatments that its groups give the packet."""
         for part in parts:
             if isinstance(part, Treatment):
                 yield part
@@ -279,7 +279,7 @@ class SwitchModel:
                     yield Treatment(rest.destinations, both(sent, rest.outcomes), ports | rest.ports)
 
     def _best_rules(self, table: Table, packet: Mapping[str, int]) -> Numbers:
-        """Returns, for each destination, the number of the rule that applies to the packet, or -1."""
+        """Returns, for each destination, the number of the rule that applies to a packet; -1 for a miss."""
         key = (int(table), self._book.conditions_met(table, packet))
         best = self._best.get(key)
         if best is None:

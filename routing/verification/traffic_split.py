@@ -53,7 +53,7 @@ def traffic_split(plan: RoutePlan, prover: Prover | None = None) -> TrafficSplit
     """Returns the split of a plan's traffic without failures.
 
     Args:
-        plan: the plan; for adaptive groups, their initial buckets count.
+        plan: the plan; adaptive groups use their initial buckets.
         prover: a prover that has proven the plan, so that its steps are known.
 
     Returns:

@@ -19,8 +19,7 @@ class BucketOutcomes(NamedTuple):
         outcomes: the outcomes with their shares of the bucket's packets.
         adapted: the outcomes with share 0, for a bucket that only an adaptation may choose.
         ports: the ports on whose state the outcomes depend.
-        parts: `outcomes` with their shares of the packets of a group, by (weight of the bucket, total
-            weight).
+        parts: cache of the results of `shared`, by (weight of the bucket, total weight).
     """
 
     outcomes: Shared
@@ -29,7 +28,7 @@ class BucketOutcomes(NamedTuple):
     parts: dict[tuple[int, int], Shared]
 
     def shared(self, weight: int, total: int) -> Shared:
-        """Returns the outcomes with their shares of the packets of a group.
+        """Returns the outcomes with their shares of all packets of a group, instead of the bucket's packets.
 
         Groups in which the bucket has the same weights get the same objects, so that later steps can be
         cached.
@@ -70,10 +69,10 @@ class Arrival:
 
 
 class Treatment(NamedTuple):
-    """The possible outcomes of a packet's arrival at a switch, the same for all of some destinations.
+    """The possible outcomes of a packet's arrival at a switch, for destinations with equal outcomes.
 
     Attributes:
-        destinations: their numbers in the rule book.
+        destinations: the numbers of these destinations in the rule book.
         outcomes: every possible outcome with the share of packets that have it; 0 if only an adaptation may
             choose it.
         ports: the ports on whose state the outcomes depend.
@@ -85,7 +84,7 @@ class Treatment(NamedTuple):
 
 
 class Handover(NamedTuple):
-    """The passing of a packet to groups by the last action of rules, without other effects.
+    """A packet that rules only rewrite and then pass to a group, which depends on the destination.
 
     Attributes:
         destinations: the numbers of the packet's possible destinations in the rule book.

@@ -128,7 +128,10 @@ class _Work:
         self._everyone = np.arange(plan.topology.routers)
 
     def prove_one(self, proof: Proof, scenario: Scenario, destinations: Iterable[Host]) -> None:
-        """Proves all pairs in one scenario: all pairs of a destination at once if they are sound.
+        """Proves all pairs of hosts in one scenario.
+
+        The pairs with one destination are proven together if all their packets arrive within the promised
+        hops. Otherwise they are judged pair by pair, to find the faults.
 
         Args:
             proof: the proof that counts the pairs.
@@ -156,7 +159,9 @@ class _Work:
     def prove_several(
         self, proof: Proof, scenarios: Sequence[Scenario], destinations: Iterable[Host]
     ) -> None:
-        """Proves all pairs in several scenarios; pairs that failures do not affect are proven once for all.
+        """Proves all pairs of hosts in several scenarios.
+
+        For each destination, one proof without failures covers all scenarios that cannot affect its packets.
 
         Args:
             proof: the proof that counts the pairs.
@@ -190,7 +195,7 @@ class _Work:
                     part.add_affected(proof, scenario)
 
     def _bounds(self, destination: Host) -> npt.NDArray[np.int16]:
-        """Returns, for each router, the promised maximum of hops to a destination without failures."""
+        """Returns, for each router, the plan's promised maximum of hops to a destination without failures."""
         return self._plan.hop_bound(self._plan.topology.distances(self._everyone, destination.router))
 
     def _destination_proof(self, destination: Host) -> DestinationProof:

@@ -111,7 +111,7 @@ def _adaptive(tables: ForwardingTables, first: Int32) -> tuple[Int32, Int32, Int
 
 
 def _with_ports(bundles: Int32, outcomes: Int32) -> Int32:
-    """Writes BUNDLE_PORT: the common output of a bundle's detours, or NONE if they use several."""
+    """Fills the column BUNDLE_PORT: the output that all detours of a bundle use; NONE if they differ."""
     bundles[:, const.BUNDLE_PORT] = NONE
     choices = bundles[:-1, const.BUNDLE_CHOICE]
     if len(choices):

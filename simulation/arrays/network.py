@@ -101,7 +101,7 @@ def make_network(
 
 
 def _measures(hosts: int, ports: int) -> dict[str, Any]:
-    """Returns the arrays of measurements, all 0, by name in `State`."""
+    """Returns the measurement arrays of `State`, filled with 0, by name."""
     return {
         "latencies": np.zeros(BINS, np.int64),
         "hops": np.zeros(INITIAL_TTL, np.int64),
@@ -118,7 +118,7 @@ def _counts(max_packets: int) -> Int64:
 
 
 def _message_lists(hosts: int, max_packets: int) -> dict[str, Any]:
-    """Returns the arrays of the messages' linked lists by name in `State`."""
+    """Returns the arrays of `State` that link messages in lists, by name."""
     return {
         "successors": np.zeros(0, np.int32),
         "message_wheel": np.full(_SOURCE_SLOTS, NONE, np.int32),
@@ -145,7 +145,7 @@ def _check(workload: Workload | None, routers: RouterSettings, decision: Decisio
 def _max_packets(queues: Int32, routers: RouterSettings, settings: Int64) -> int:
     """Returns the maximum number of packets in the network."""
     limit = int(queues[:, const.ROOM].sum() // routers.packet_flits)
-    if routers.flow_control == "drop":  # and the packets that links have already sent
+    if routers.flow_control == "drop":  # besides queued packets, those that links have already sent
         ports = len(queues) >> int(settings[const.CHANNEL_SHIFT])
         limit += ports * (math.ceil(routers.burst_packets) + 1 + int(settings[const.ROUTER_TICKS]))
     return limit
@@ -204,7 +204,7 @@ def event_cycles(routers: RouterSettings) -> int:
     Args:
         routers: settings of routers and links.
     """
-    # The longest wait is behind everything that may queue for a link, plus the delay of the link itself.
+    # The longest wait: a packet waits for all packets that may queue for a link, then for the link's delay.
     buffers = routers.channels * routers.buffer_flits
     if routers.flow_control == "drop":
         buffers = math.ceil((routers.queue_packets + routers.burst_packets) * routers.packet_flits)
@@ -213,7 +213,7 @@ def event_cycles(routers: RouterSettings) -> int:
 
 
 def _events(routers: RouterSettings, packets: int, ports: int, hosts: int, queues: int) -> dict[str, Any]:
-    """Returns empty timing wheels and event lists by name in `State`."""
+    """Returns the empty timing wheels and event lists of `State`, by name."""
     return {
         "wheel": _wheel(routers),
         "next_packet": np.full(packets, NONE, np.int32),

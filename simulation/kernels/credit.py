@@ -201,7 +201,7 @@ def _wait_for_output(state: State, queue: int, output: int) -> None:
 
 @inlined
 def _has_room(state: State, target: int) -> bool:
-    """Returns whether the target queue has room for a packet; with ANY_CHANNEL, any channel of its port."""
+    """Returns whether a queue (with ANY_CHANNEL: any queue of its port) has room for a packet."""
     flits = state.settings[FLITS]
     has_room = target == NONE or state.queues[target, ROOM] >= flits
     if not has_room and state.settings[POLICY] == ANY_CHANNEL:
@@ -379,7 +379,7 @@ def _forward(state: State, packet: int, queue: int, output: int, depart: int) ->
 def _deliver(state: State, packet: int, output: int, depart: int) -> None:
     """Sends a packet to its host and measures it; its head enters the link in cycle `depart`."""
     flits, counts = state.settings[FLITS], state.counts
-    # A host has no input buffer that could fill up: limit what waits for its link to one port's buffers.
+    # A host has no input buffer that could fill up: limit the flits that wait for its link to BUFFER.
     free = (depart + flits - state.settings[BUFFER]) * state.settings[SPEEDUP]
     state.outputs[output, OUTPUT_FREE] = max(state.outputs[output, OUTPUT_FREE], free)
     tail = depart + state.outputs[output, DELAY] + flits - 1

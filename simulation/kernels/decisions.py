@@ -118,7 +118,7 @@ def decide(state: State, adaptive: int, router: int, destination: int) -> int:
 
 @inlined
 def _cost(state: State, outcome: int, hops: int, destination: int) -> int:
-    """Returns the cost of the path that starts with an outcome, as compared by UGAL and piggybacking."""
+    """Returns the cost of the path that starts with an outcome; UGAL and piggybacking compare these costs."""
     cost = _DEAD_PATH_COST
     if outcome != DROP and state.outcomes[outcome, OUT_PORT] != NONE:
         if state.settings[WHOLE_PATH] != 0:
@@ -204,7 +204,7 @@ def _is_congested(state: State, port: int) -> bool:
 
 @inlined
 def _next_outcome(state: State, outcome: int, destination: int) -> int:
-    """Returns the first outcome at the router that another outcome leads to, or DROP at the path's end."""
+    """Follows an outcome to the next router and returns the packet's first outcome there; DROP at the end."""
     router = state.inputs[state.outputs[state.outcomes[outcome, OUT_PORT], PEER], OWNER]
     tag, layer, following = state.outcomes[outcome, OUT_TAG], state.settings[UNTAGGED], DROP
     if tag == router:

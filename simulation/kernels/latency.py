@@ -47,7 +47,7 @@ def quantile(counts: npt.NDArray[np.int64], share: float) -> float | None:
     """Returns a quantile of latencies, with a relative error of at most 1 %.
 
     Args:
-        counts: packets by histogram bin.
+        counts: the number of packets in each histogram bin.
         share: share of the packets whose latency does not exceed the quantile, 0 to 1.
 
     Returns:

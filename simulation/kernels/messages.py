@@ -181,7 +181,7 @@ def plan_message(state: State, message: int, now: int) -> None:
 
 @inlined
 def _take_in_order(state: State, slot: int) -> int:
-    """Empties a slot, and returns the first message of its list, reversed to the order of planning."""
+    """Empties a slot and returns the first of its messages, now linked in the order of their planning."""
     message, first = state.message_wheel[slot], NONE
     state.message_wheel[slot] = NONE
     while message != NONE:
@@ -194,7 +194,7 @@ def _take_in_order(state: State, slot: int) -> int:
 
 @inlined
 def _complete(state: State, message: int, cycle: int) -> None:
-    """Completes a message or computation, and plans the messages that it was the last to block."""
+    """Completes a message or computation; plans the dependents that wait for no other message."""
     messages = state.messages
     state.counts[BEHIND] -= 1
     for place in range(messages[message, FIRST_SUCCESSOR], messages[message, LAST_SUCCESSOR]):

@@ -18,7 +18,7 @@ _tools: Any = cgutils
 
 
 def _prefetch(_: Any, array: Any, row: Any) -> Any:
-    """Returns the type and the code of `prefetch`."""
+    """Returns the signature of `prefetch` and the function that generates its machine code, for Numba."""
 
     def generate(context: Any, builder: Any, signature: Any, arguments: Any) -> Any:
         array_value = context.make_array(signature.args[0])(context, builder, arguments[0])

@@ -109,7 +109,9 @@ _ROWS_OF_LINE = 4  # bundles per cache line
 
 @inlined
 def route_heads(state: State, tick: int) -> None:
-    """Routes all new heads. Heads without a matching rule are dropped, and the packets behind them routed.
+    """Routes all new heads of queues.
+
+    A head without a matching rule is dropped, and the packet behind it is routed instead.
 
     Args:
         state: the simulation.

@@ -1,7 +1,8 @@
 """Sources: generate the packets of every host, draw their destinations, and inject them into the network.
 
-A source queue takes no memory, although it may grow without limit: a source knows only its next packet. Times
-of generation and destinations are drawn when the packet before has been injected; times may lie in the past.
+A source queue takes no memory, although it may grow without limit: a source knows only its next packet. The
+destination and the time of generation of a packet are drawn when the previous packet has been injected; the
+time may lie in the past.
 A source that generates no packets by itself sends messages (`simulation.kernels.messages`).
 """
 

@@ -225,7 +225,7 @@ class State(NamedTuple):
         next_input: (ports,): next input of a list, or NONE.
         next_output: (ports,): next output of a list, or NONE.
         events: (ports,): working memory: the events of one list in consecutive entries.
-        source_wheel: (cycles,): first host to visit.
+        source_wheel: (cycles,): first host to visit in each cycle.
         next_host: (H,): next host to visit, or NONE.
         credits: (delays, places): queues in which room becomes free, a ring for each delay.
         credit_rings: (delays, columns).
@@ -252,8 +252,8 @@ class State(NamedTuple):
             detour; NONE for a dead bucket. (0, 0) if the decision law does not use buckets.
         messages: (messages, columns): messages of an application; empty for random packets.
         successors: dependents of all messages, concatenated.
-        message_wheel: (cycles,): first message that is due.
-        message_queues: (H, columns): messages of a host that are ready to be sent.
+        message_wheel: (cycles,): first message that is due in each cycle.
+        message_queues: (H, columns): the queue of messages that each host is ready to send.
         message_hosts: (H,): working memory: hosts whose first message has become ready in this cycle.
         packet_messages: (maximum number of packets,): message of a packet.
     """

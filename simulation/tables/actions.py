@@ -45,7 +45,7 @@ def group_target(group: int) -> int:
 
 @dataclass(frozen=True, slots=True)
 class ActionEffect:
-    """The effect of an action list.
+    """The effect of an action list on packets: their fields afterwards, and the receiver.
 
     Attributes:
         tag: the router named by the packet's tag afterwards, NO_TAG, KEPT or INVALID.

@@ -67,7 +67,7 @@ class Forwarded(NamedTuple):
 
 
 def look_up(tables: ForwardingTables, kind: PacketKind, router: int, destination: int) -> int:
-    """Returns the entry of forwarding tables for packets: a choice, an adaptive choice or NO_CHOICE.
+    """Looks up packets of a kind; returns a choice, the code of an adaptive choice, or NO_CHOICE.
 
     Args:
         tables: the tables.
@@ -87,7 +87,7 @@ def look_up(tables: ForwardingTables, kind: PacketKind, router: int, destination
 
 
 def forwarded(tables: ForwardingTables, value: int) -> Forwarded:
-    """Returns the treatment of packets by an entry of forwarding tables.
+    """Returns the treatment of packets to which an entry of forwarding tables applies.
 
     Args:
         tables: the tables.
@@ -137,7 +137,7 @@ def way_of(topology: Topology, router: int, port: int, packet: Packet) -> NextHo
 
 
 def gathered(hops: Iterable[tuple[float, NextHop | None]]) -> Forwarded:
-    """Combines the next hops of packets and their shares to the treatment of these packets.
+    """Combines next hops, each with its share of the packets, into the treatment of these packets.
 
     Args:
         hops: (share of the packets, next hop). The share is 0 for detours that only a decision law may

@@ -18,7 +18,7 @@ NO_ROUTER = -3
 
 @dataclass(frozen=True)
 class Coverage:
-    """The destinations that matches cover.
+    """The destination routers that each match covers.
 
     Attributes:
         single: (matches,): the only router whose hosts a match covers, or ALL_ROUTERS, SEVERAL or NO_ROUTER.
@@ -35,7 +35,7 @@ class Coverage:
     routers: Numbers
 
     def expanded(self, matches: Numbers) -> tuple[Numbers, Numbers]:
-        """Returns (match, covered router) pairs; a match that covers all destinations has none.
+        """Lists the routers that each match covers, as pairs; a match that covers all destinations has none.
 
         Args:
             matches: the numbers of matches.

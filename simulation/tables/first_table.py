@@ -38,10 +38,13 @@ class FirstTable:
         self._numbers = numbers
 
     def link_start(self, packet: Packet) -> tuple[Table, Packet] | None:
-        """Returns the next table for packets from other routers, and the packet there; None if dropped.
+        """Returns the next table for packets from other routers, and the packet as it arrives there.
 
         Args:
-            packet: the packet on arrival.
+            packet: the packet as it arrives at the switch.
+
+        Returns:
+            The table and the packet; None if packets are dropped.
 
         Raises:
             PlanError: the next table depends on more than the packet's origin.
@@ -54,7 +57,7 @@ class FirstTable:
         return self._only_start(best, packet)
 
     def host_start(self) -> tuple[Table, Packet] | None:
-        """Returns the next table for packets from the router's own hosts, and the packet there.
+        """Returns the next table for packets from the router's own hosts, and the packet as it arrives there.
 
         Returns:
             The table and the packet; None if packets are dropped or the router has no hosts.
@@ -100,7 +103,7 @@ class FirstTable:
             )
 
     def _only_start(self, best: Numbers, packet: Packet) -> tuple[Table, Packet] | None:
-        """Returns the next table and the packet there, on which all rules must agree; None if dropped."""
+        """Returns the next table and the packet as it arrives there; None if all packets are dropped."""
         rules = self._plan.rules
         starts = {
             (int(rules.goto[rule]), int(rules.actions[rule])) if rule >= 0 else (-1, -1)

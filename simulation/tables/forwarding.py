@@ -35,10 +35,10 @@ class SwitchTables:
     """The forwarding of one switch, with choices numbered from 0.
 
     Attributes:
-        rows: by kind of arrival, the switch's row of the array in `ForwardingTables`.
-        delivered: for each of the router's hosts, whether its packets are delivered.
+        rows: for each kind of arrival, this switch's row of the array of that name in `ForwardingTables`.
+        delivered: for each of the router's hosts, whether packets to it are delivered.
         choices: the outcomes of the choices, with numbers of the router's outputs instead of links.
-        adaptive: the adaptive choices, with numbers of choices as keys; None if there are none.
+        adaptive: the adaptive choices, with numbers of choices instead of keys; None if there are none.
     """
 
     rows: Mapping[Arrival, Numbers]
@@ -142,7 +142,7 @@ class SwitchForwarding:
         return self._rules.chooses_after_tag
 
     def check_tags(self, arrival: Arrival, tags: Flags) -> None:
-        """Checks that tagged packets are forwarded by their tags alone, and that the router removes its own.
+        """Checks that tags alone determine how packets are forwarded, and that the router removes its tag.
 
         Args:
             arrival: TAGGED or MARKED_TAGGED.
@@ -162,7 +162,10 @@ class SwitchForwarding:
             raise inexpressible(self._router, reason)
 
     def _keys_of_destinations(self, treatments: Treatments) -> tuple[Numbers, Flags]:
-        """Returns the keys by destination router, and whether packets to each own host are delivered."""
+        """Returns the key for each destination router, and a flag for each host of the switch.
+
+        The flag says whether packets to the host are delivered.
+        """
         actions = treatments.actions.copy()
         actions[self._router] = DROPPED
         keys = self._keys_of(Treatments(actions, treatments.packets, treatments.places), None)
@@ -183,7 +186,7 @@ class SwitchForwarding:
         return self._shapes.keys(np.array(shapes, np.int64), np.full(hosts, NO_TAG, np.int64), unmarked)
 
     def _to_hosts(self, keys: Numbers) -> Flags:
-        """Returns whether each key has an outcome at a host's output."""
+        """Returns, for each key, whether any of its outcomes leaves through a host's output."""
         shapes = np.where(keys >= 0, self._shapes.shapes(keys), -1)
         to_host = [max(outputs, default=NO_OUTPUT) >= self._links for outputs in self._shapes.output_sets]
         return np.array([*to_host, False])[shapes]
@@ -263,7 +266,7 @@ class SwitchForwarding:
         return self._shapes.add(shape), tag, mark, cleared
 
     def _special_key(self, target: int, packet: Packet) -> int:
-        """Returns the key for an adaptive group (-2 - a), or for outcomes that differ in tag or mark."""
+        """Returns the key of a target that is an adaptive group (-2 - a) or has several tags or marks."""
         group = self._groups.adaptive_group(target)
         if group is None:
             outcomes = self._groups.outcomes(target)
@@ -350,7 +353,7 @@ class SwitchForwarding:
         )
 
     def _resolve_dead_groups(self, row: Numbers) -> Numbers:
-        """Returns a row with minimal paths instead of the adaptive choices that have no live detours."""
+        """Returns a row in which minimal paths replace the adaptive choices that have no live detours."""
         if not self._all_uses:
             return row
         detours = self._find_detours()

@@ -121,7 +121,7 @@ class SwitchRules:
         return popped is not None and not self._is_untagged(popped, 0)
 
     def _after_tag(self, mark: int) -> Treatments | None:
-        """Returns the treatment of packets after the router has removed its own tag; None if it does not."""
+        """Returns the treatment of packets after the router has removed its tag; None if it keeps the tag."""
         start = self._first.link_start(Packet(KEPT, mark, Ingress.LINK))
         popped = None if start is None else self._tag_treatments(*start).popped
         return None if popped is None else self._treatments(*popped)
@@ -155,7 +155,7 @@ class SwitchRules:
         Args:
             best: the rule that applies, by column; -1 for none.
             packet: the packet that the rules match.
-            treat: (next table, packet there) -> the treatment from there.
+            treat: (next table, packet as it arrives there) -> the treatment by that table.
         """
         rules = self._plan.rules
         matched = best >= 0
@@ -180,7 +180,7 @@ class SwitchRules:
         return Treatments(actions, tuple(packets), places)
 
     def _best_rules(self, table: Table, packet: Packet) -> Numbers:
-        """Returns the best rule for packets to each destination router and own host, or -1."""
+        """Returns the number of the best rule for each destination router and local host; -1 for none."""
         key = (int(table), packet.tag, packet.mark)
         rules, columns = self._plan.rules, self._plan.matches
         numbers = self._tables[table]
@@ -209,7 +209,7 @@ class SwitchRules:
             )
 
     def _best_of(self, numbers: Numbers, match: Numbers) -> Numbers:
-        """Returns the best of the given rules for each destination router and own host.
+        """Returns the number of the best of the given rules for each destination router and each local host.
 
         Args:
             numbers: the rules, by ascending priority.
@@ -229,7 +229,7 @@ class SwitchRules:
         return best
 
     def _fill(self, best: Numbers, columns: slice, for_all: Numbers) -> None:
-        """Enters a rule for all destinations in columns without a rule, or with one of lower priority.
+        """Enters a rule for all destinations in each column that has no rule, or one of lower priority.
 
         Args:
             best: the best rule so far, by column; it is updated.
@@ -256,9 +256,9 @@ class SwitchRules:
         """Checks that rules that match the ingress port do not change the treatment of packets.
 
         Args:
-            numbers: these rules.
+            numbers: the rules that match the ingress port.
             ingress: the packets' ingress port.
-            best: the best rule without them, by column.
+            best: for each column, the best of the other rules.
         """
         rules, columns = self._plan.rules, self._plan.matches
         origins = {Ingress.CLEARED: [0], Ingress.LINK: self._outputs.links, Ingress.HOST: self._outputs.hosts}
@@ -304,14 +304,14 @@ class SwitchRules:
         return _TagTreatments(Treatments(actions, treatments.packets, treatments.places), own)
 
     def _popped(self, rule: int, packet: Packet) -> tuple[Table, Packet] | None:
-        """Returns the next table and the packet there if a rule removes its tag, else None."""
+        """Returns the next table and the packet as it arrives there if a rule removes its tag, else None."""
         if rule < 0 or self._plan.rules.goto[rule] < 0:
             return None
         later = packet.after(self._plan.effect(int(self._plan.rules.actions[rule]), self._router))
         return (Table(int(self._plan.rules.goto[rule])), later) if later.tag == NO_TAG else None
 
     def _best_for_tags(self, table: Table, packet: Packet) -> Numbers:
-        """Returns the best rule for packets with the tag of each router, or -1."""
+        """Returns the number of the best rule for packets with the tag of each router; -1 for no match."""
         rules, columns = self._plan.rules, self._plan.matches
         numbers = self._tables[table]
         match = rules.match[numbers]
@@ -339,7 +339,8 @@ class _TagTreatments:
 
     Attributes:
         treatments: the treatment by the router that the tag names.
-        popped: the next table and the packet there, if the router removes its own tag, else None.
+        popped: the next table and the packet as it arrives there, if the router removes its own tag; else
+            None.
     """
 
     treatments: Treatments

@@ -108,7 +108,7 @@ class ForwardingTables:
         link_targets: (links,): router at the other end of each directed link.
         reverse_links: (links,): directed link in the other direction.
         host_routers: (H,): router of each host.
-        delivered: (H,): 1 if the host's own switch delivers its packets, else 0.
+        delivered: (H,): 1 if the host's own switch delivers packets to it, else 0.
         from_host: (N, N): [router, destination router], for packets from a host of the router.
         untagged: (N, N): [router, destination router], for untagged packets from other routers.
         tagged: (N, N): [router, router named by the tag]; (0, 0) if no packets are tagged. The router named

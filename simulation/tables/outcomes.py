@@ -202,7 +202,7 @@ def _output(output: int) -> Outcomes:
 
 
 def with_effect(outcomes: Outcomes, effect: ActionEffect) -> Outcomes:
-    """Returns the outcomes of packets that an action list rewrites and then sends to a target.
+    """Returns the outcomes of packets that an action list rewrites before it sends them to a target.
 
     Args:
         outcomes: the outcomes of packets at the target.

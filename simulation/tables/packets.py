@@ -76,7 +76,7 @@ class Packet(NamedTuple):
 
 @dataclass(frozen=True)
 class Treatments:
-    """The last action list that is applied to packets, by column.
+    """The last action list that is applied to packets, for each column of a table.
 
     Columns are destination routers followed by the router's own hosts, or the routers named by tags.
 

@@ -91,7 +91,7 @@ class ShapeRegistry:
         return (self.add(shape) * self._tags + tag + 1) * 2 + mark
 
     def shapes(self, keys: Numbers) -> Numbers:
-        """Returns the shapes of keys.
+        """Returns the number of each key's shape.
 
         Args:
             keys: keys of this registry.

@@ -77,3 +77,34 @@ def test_the_controller_and_the_traffic_run_the_file_that_was_read(tmp_path):
     done = completed([sys.executable, "-m", "polarlab", *words])
     assert done.returncode == 0, done.stderr
     assert json.loads(done.stdout)["pattern"] == "broadcast:chain"
+
+
+LAW = """
+import dataclasses
+def law(group, ports): return [].nothing
+failing = dataclasses.replace(ugal.ROUTING, law_maker=lambda datapath_id, **values: law)
+"""
+
+
+@pytest.mark.parametrize(
+    ("former", "failing", "traffic"),
+    [
+        (
+            "[vectors[0]] * len(vectors)",
+            "[].nothing",
+            "--pattern broadcast --message-bytes 4KiB --iterations 1",
+        ),
+        ("ugal.ROUTING)", "failing)", "--load 0.3 --duration 3"),
+    ],
+    ids=["traffic", "controller"],
+)
+def test_a_function_that_fails_in_a_process_of_the_fabric_is_one_line(former, failing, traffic, tmp_path):
+    file = tmp_path / "mine.py"
+    head, tail = FILE.replace(former, failing).split("def chain")
+    file.write_text(f"{head}{LAW}def chain{tail}")
+    words = f"run polarfly --q 2 --link-rate 2Mbit --routing my-ugal {traffic}".split()
+    done = completed([sys.executable, "-m", "polarlab", *words, "--plugin", file, "--out", tmp_path / "run"])
+    errors = [one for one in done.stderr.splitlines() if one.startswith("polarlab: ")]
+    assert done.returncode == 2, done.stderr
+    assert len(errors) == 1
+    assert "plug-in mine.py fails in line" in errors[0]

@@ -6,6 +6,7 @@ from topology.addressing import MAX_HOSTS
 from topology.base import MAX_ROUTERS
 from topology.families.family import Family, Member
 from topology.parameters import Parameter
+from topology.plugins import returned
 
 RADIX = Parameter(
     name="radix",
@@ -30,7 +31,9 @@ def members_of(family: Family) -> list[Member]:
         Members of at most 16384 routers with at most 254 hosts each; empty for families that yield no
         members.
     """
-    every = family.members() if family.members else ()
+    if family.members is None:
+        return []
+    every = [returned(family.members, one, Member, "Members") for one in family.members()]
     return [one for one in every if one.routers <= MAX_ROUTERS and one.hosts <= MAX_HOSTS]
 
 

@@ -149,9 +149,17 @@ class Folder:
         created = False
         with self._naming_path(first):
             with self.rights():
-                with contextlib.suppress(FileExistsError):
+                try:
                     os.mkdir(first, dir_fd=self.descriptor)
                     created = True
+                except FileExistsError:
+                    pass
+                except FileNotFoundError:
+                    if os.fstat(
+                        self.descriptor
+                    ).st_nlink:  # this folder exists, so /proc or one like it refuses
+                        raise PermissionError(errno.EPERM, os.strerror(errno.EPERM)) from None
+                    raise
                 descriptor = os.open(first, _FOLDER, dir_fd=self.descriptor)
             if created:
                 self._chown_to_caller(descriptor)

@@ -49,12 +49,12 @@ _POLL_INTERVAL_S = 0.0004
 # Number of segments per acknowledgement; fewer if a segment has waited too long for one.
 ACKNOWLEDGE_EVERY = 8
 _CHECK_EVERY_NS = 10_000_000
-_MESSAGE_NUMBERS = 1 << 32  # size of the number space of messages on the wire
+_MESSAGE_NUMBERS = 1 << 32  # message numbers on the wire are modulo this
 _FOREVER = 1 << 62
 
 
 class _EndedEarly(Exception):
-    """Ends the run early; the message says which rank failed and how (empty: the parent requested it)."""
+    """Ends the run early. The message names the failed rank; it is empty if the parent requested the end."""
 
 
 class CollectiveWorker:
@@ -66,7 +66,7 @@ class CollectiveWorker:
         self._segment_bytes = job.frame_bytes - SEGMENT_BYTES
         self._tagger = Tagger(job.key)
         self._writer = Writer(Heads(job.template), job.frame_bytes, self._tagger)
-        self._random = Random(job.seed)  # noqa: S311  # of traffic, not of secrets
+        self._random = Random(job.seed)  # noqa: S311  # random traffic, not secrets
         hosts = [job.hosts[index] for index in job.ranks]
         self._ips = [host.ip for host in hosts]
         self._rank_of = {ip: rank for rank, ip in enumerate(self._ips)}
@@ -95,10 +95,11 @@ class CollectiveWorker:
         self._uncounted_received: list[tuple[int, ...]] = []
         self._acknowledgements_sent = np.zeros(len(job.hosts), np.int64)
         self._acknowledgements_received = np.zeros(len(job.hosts), np.int64)
-        # Progress in bytes (message size per iteration): of all, completed, and current iterations.
+        # Progress. An iteration's weight is its message size in bytes: the weight of all iterations, of the
+        # completed ones, and of the current one.
         self._total = (job.iterations + job.warmup_iterations) * sum(job.message_bytes)
         self._completed = self._weight = 0
-        self._base = 0  # number on the wire of the current iteration's first message
+        self._base = 0  # wire number of the current iteration's first message
         self._checked_ns = 0
         self._records: list[tuple[int, ...]] = []
         self._finished: list[npt.NDArray[np.int64]] = []
@@ -210,7 +211,7 @@ class CollectiveWorker:
                 raise _EndedEarly(self._silent_rank(source, destination, now_ns))
 
     def _silent_rank(self, source: int, destination: int, now_ns: int) -> str:
-        """Returns the error message for two ranks without contact; it names the one that is unreachable."""
+        """Returns the error message for two ranks without contact; it names the unreachable one."""
         heard_ns = {pair: connection.heard_ns for pair, connection in self._outgoing.items()}
         silent = [
             pair
@@ -290,7 +291,7 @@ class CollectiveWorker:
                 self._senders[destination].send(frame)
             except OSError:  # the host's queue is full; the next acknowledgement also covers these segments
                 self._unacknowledged_since[source, destination] = since_ns
-                incoming.owed = ACKNOWLEDGE_EVERY  # due immediately
+                incoming.owed = ACKNOWLEDGE_EVERY  # the acknowledgement is due immediately
                 continue
             incoming.answers += 1
             self._acknowledgements_sent[self._host_of[destination]] += 1
@@ -310,7 +311,7 @@ class CollectiveWorker:
             frame = self._frames[begin : begin + lengths[slot]]
             if lengths[slot] != SEGMENT_BYTES + head.length or not 0 < head.ttl <= INITIAL_TTL:
                 self._received.damaged += 1
-            elif head.sent_ns < self._clock.epoch_ns:  # from an earlier run, with another key
+            elif head.sent_ns < self._clock.epoch_ns:  # frame of an earlier run, with another key
                 continue
             elif not genuine(frame, self._tagger) or head.destination_ip != self._ips[receiver]:
                 self._received.damaged += 1
@@ -333,7 +334,7 @@ class CollectiveWorker:
             Whether the segment's data is correct and arrived for the first time.
         """
         number = (head.message - self._base) % _MESSAGE_NUMBERS
-        known = number < len(self._messages.messages)  # if not, it belongs to a previous iteration
+        known = number < len(self._messages.messages)  # unknown numbers belong to earlier iterations
         offset = head.segment * self._segment_bytes
         end = offset + self._segment_bytes
         if known and bytes(payload) != self._iteration.outgoing[number][offset:end]:

@@ -30,7 +30,7 @@ from traffic.workload.schedule import Schedule, schedule_from_dict
 
 _SLOTS = 4096
 _POLL_INTERVAL_S = 0.002
-_LATE_INTERVALS = 9  # intervals of the series after the schedule's end; the last includes later arrivals
+_LATE_INTERVALS = 9  # intervals of the series beyond the schedule's end; the last one includes later arrivals
 _MAX_STANDSTILL_NS = 10_000_000_000
 # Maximum time from the last packet sent to the end of the collection, even if packets still arrive.
 MAX_DRAIN_NS = 60_000_000_000
@@ -60,8 +60,8 @@ class Collector:
         """
         last_ns = 0
         self._reporter.silences = partial(self._counts.silences, clock)
-        # If this process was suspended (standstill), packets may wait in its sockets: they are read once more
-        # after the end. Packets under way may have been suspended equally long, so the end is later by that.
+        # While this process is suspended (standstill), packets wait in its sockets, and other packets may be
+        # delayed equally long. Therefore the collection ends later by the longest standstill.
         now_ns, standstill_ns = time.monotonic_ns(), 0
         while now_ns < self._quiet_at(clock, last_ns) + standstill_ns and not stopped():
             before_ns, now_ns = now_ns, time.monotonic_ns()

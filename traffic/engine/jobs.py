@@ -55,7 +55,7 @@ class TrafficJob:
         flows: source ports per host pair.
         window_ns: start and end of the measurement window, since the schedule's start; None if it is set
             while traffic is running.
-        quiet_ns: time without arrivals after the last packet was sent, after which the collector ends.
+        quiet_ns: time without arrivals until the collector ends, once the last packet was sent.
         interval_ns: time step of the series.
         keep_log: whether the collector also logs every packet.
         watched_flow: the flow, at constant intervals, whose outages are reported live; None for none.

@@ -13,25 +13,29 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from topology.errors import PolarLabError
+from topology.errors import PolarLabError, Status, UsageError
 from topology.files.plugin_files import handed_over
 from traffic.engine.child_process import end_text, start_python
 from traffic.engine.telemetry import LiveCounts
 from traffic.metrics.measurements import Clock
 
-_LEAD_NS = 50_000_000  # from the readiness of all processes to the first packet
-_READY_S = 60.0  # limit from a process's start to its readiness; opening sockets of many hosts takes a while
+_LEAD_NS = 50_000_000  # time between the readiness of all processes and the first packet
+_READY_S = 60.0  # time limit for a process to become ready; opening sockets of many hosts takes a while
 _GRACE_S = 10.0
 _POLL_INTERVAL_S = 0.05
 # A process counts as suspended if it reports nothing for _SILENT_S plus this share of the run's time so far,
 # at most _MAX_SILENT_S.
 _SILENT_S, _SILENT_SHARE, _MAX_SILENT_S = 5.0, 0.1, 30.0
-# A longer time between two polls counts as this, because the machine or this process was suspended.
+# Longer times between two polls are replaced by this value: the machine or this process was suspended.
 _MAX_POLL_INTERVAL_S = 0.5
 
 
 class TrafficError(PolarLabError):
     """A traffic process failed; the message has its last line on standard error."""
+
+
+class TrafficMisused(TrafficError, UsageError):
+    """A traffic process failed on a wrong request, such as a failing plug-in."""
 
 
 @dataclass(frozen=True)
@@ -110,6 +114,11 @@ class TrafficProcess:
             if failed := self.wait_or_kill():
                 raise TrafficError(failed) from None
 
+    @property
+    def misused(self) -> bool:
+        """Whether the process failed on a wrong request."""
+        return self._process.returncode == Status.USAGE
+
     def send_job(self) -> None:
         """Sends the job to the process."""
         self.send(self._job)
@@ -165,7 +174,7 @@ class TrafficProcess:
             self._listener.join()
         for pipe in (self._process.stdin, self._process.stdout, self._process.stderr):
             if pipe:
-                with contextlib.suppress(BrokenPipeError):  # it ended before it had read everything
+                with contextlib.suppress(BrokenPipeError):  # the process ended without reading all its input
                     pipe.close()
 
     def _listen(self) -> None:
@@ -182,9 +191,12 @@ class TrafficProcess:
         status = self._process.poll()
         if status is not None and status < 0:
             return TrafficError(f"the {self._role} process {end_text(status)}")
+        with contextlib.suppress(subprocess.TimeoutExpired):  # it is ending, if it is not ready
+            self._process.wait(_POLL_INTERVAL_S * 20)
         self._process.kill()
         lines = [line for line in self._process.stderr.read().splitlines() if line.strip()]
-        return TrafficError(f"the {self._role} process failed: {lines[-1] if lines else 'no output'}")
+        kind = TrafficMisused if self.misused else TrafficError
+        return kind(f"the {self._role} process failed: {lines[-1] if lines else 'no output'}")
 
 
 @contextlib.contextmanager
@@ -240,6 +252,7 @@ def run_until_done(
 
     Raises:
         TrafficError: a process failed before the start.
+        TrafficMisused: a process failed on a wrong request.
     """
     clock = Clock(time.monotonic_ns() + _LEAD_NS, time.time_ns() + _LEAD_NS)
     for process in processes:
@@ -258,11 +271,13 @@ def run_until_done(
     for process in processes:
         try:
             lost.append(process.wait_or_kill())
-        except (KeyboardInterrupt, SystemExit):  # while waiting: it may not have been asked to end yet
+        except (KeyboardInterrupt, SystemExit):  # Ctrl-C during the wait
             interrupted = True
             process.request_end()
             lost.append(process.wait_or_kill())
     failed = failed or next(filter(None, lost), "")
+    if any(process.misused for process in processes):
+        raise TrafficMisused(failed)
     return TrafficRun(clock, interrupted, failed, seconds)
 
 

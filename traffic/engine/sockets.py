@@ -160,7 +160,7 @@ def _listening(interface: str, program: bytes) -> socket.socket:
     receiver.setsockopt(socket.SOL_SOCKET, _SO_RCVBUFFORCE, _RECEIVE_BUFFER_BYTES)
     receiver.setsockopt(socket.SOL_SOCKET, _SO_TIMESTAMPNS, 1)
     # Only sockets for all protocols see the frames that an interface sends.
-    receiver.bind((interface, _ETH_P_ALL))  # last: packets arrive from here on, and all pass the filter
+    receiver.bind((interface, _ETH_P_ALL))  # last, so that no packet bypasses the filter
     return receiver
 
 

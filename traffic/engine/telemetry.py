@@ -21,7 +21,7 @@ from traffic.metrics.silence import Silence
 
 _EVERY_S = 0.25
 _RATE_SPAN_S = 1.0
-_KEPT_SILENCES = 120  # number of reports, in about half a minute
+_KEPT_SILENCES = 120  # number of reports to keep, about half a minute
 _Report = tuple[float, int, int, float | None, float | None, int]
 
 
@@ -33,7 +33,7 @@ class CountReporter:
         self._next_s = 0.0
         self._packets = self._bytes = self._reordered = 0
         self._latency = LogHistogram()
-        self.silences: Callable[[], Silence] | None = None  # returns the silences since the last call
+        self.silences: Callable[[], Silence] | None = None  # returns the silences since its last call
         self.done: float | None = None  # fraction of the work that is done, 0 to 1; None if unknown
 
     def add(

@@ -3,7 +3,8 @@
 Every transmission, including a retransmission, has a number of its own, so that an acknowledgement states
 exactly which of them arrived (as in QUIC, RFC 9000 section 13). A transmission is considered lost if it was
 sent well before another one that arrived (RACK, RFC 8985), or if the retransmission timeout expires (RFC
-6298). The window grows and shrinks like TCP's (RFC 5681). It does no I/O: times and packets are passed in.
+6298). The window grows and shrinks like TCP's (RFC 5681). This module does no I/O: callers pass times and
+packets in.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ _MIN_TIMEOUT_NS, _INITIAL_TIMEOUT_NS, _MAX_TIMEOUT_NS = 50 * _MS, 300 * _MS, 2_0
 _MIN_REORDERING_NS = 2 * _MS
 _ALL_BITS = (1 << ACKNOWLEDGED_BITS) - 1
 _MAX_REMEMBERED = 512  # lost transmissions to remember, because some arrive after all
-# How many of the latest numbers to remember: more packets than can overtake one that a queue delays.
+# How many of the latest numbers to remember: no queue delays a packet until so many others overtake it.
 _LATEST_NUMBERS = 1 << 14
 _LATEST_BITS = (1 << _LATEST_NUMBERS) - 1
 
@@ -36,7 +37,7 @@ class Outgoing:
         waiting: segments to send, in order; lost segments come first.
         resent: number of retransmissions.
         heard_ns: time of the last acknowledgement of new arrivals; 0 before the first.
-        answers: the numbers of the acknowledgements that arrived.
+        answers: the numbers of the acknowledgements that have arrived, to detect duplicates.
     """
 
     def __init__(self, max_in_flight: int = MAX_IN_FLIGHT, acknowledged_after_ns: int = 0) -> None:
@@ -90,11 +91,11 @@ class Outgoing:
         return number
 
     def cancel_transmission(self, number: int) -> None:
-        """Cancels a transmission that the host's own queue had no room for."""
+        """Cancels a transmission for which the host's own queue had no room."""
         segment, _ = self._in_flight.pop(number)
         self._sent.discard(segment)
         self.waiting.appendleft(segment)
-        # The queue is full, but nothing was lost: the window becomes what is in flight.
+        # The queue is full, but nothing was lost: the window shrinks to the number of packets in flight.
         self._window = max(_MIN_WINDOW, float(len(self._in_flight)))
         self._threshold = self._window
 
@@ -138,7 +139,7 @@ class Outgoing:
             return False
         self._backoff *= 2
         self._lose(list(self._in_flight))
-        if self.idle:  # everything in flight was a duplicate of an acknowledged segment
+        if self.idle:  # all packets in flight were duplicates of acknowledged segments
             self._silent_since_ns = None
         self._window = _MIN_WINDOW
         return True
@@ -178,7 +179,7 @@ class Outgoing:
         late = []
         for number, (_, sent_ns) in self._in_flight.items():
             if sent_ns >= time_ns:
-                break  # all others were sent later
+                break  # all later entries were sent later
             late.append(number)
         if late:
             self._lose(late)

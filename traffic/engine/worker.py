@@ -19,8 +19,9 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from topology.errors import PolarLabError
+from topology.errors import PolarLabError, Status, UsageError
 from topology.files.plugin_files import receive
+from topology.plugins import naming_plugins
 from traffic.engine.collective_worker import CollectiveWorker
 from traffic.engine.collector import Collector
 from traffic.engine.flows.worker import FlowWorker
@@ -34,7 +35,7 @@ from traffic.metrics.window import Window
 _READ_BYTES = 65_536
 
 Stopped = Callable[[], bool]
-# Works from the clock's time until the end or until it is stopped, and writes the measurements to a path.
+# Function of a role: works from the clock's time until its end or a stop, and writes measurements to a path.
 Work = Callable[[Clock, Stopped, Path], None]
 
 
@@ -119,7 +120,7 @@ _input = LineReader(0)
 
 
 def main() -> int:
-    """Runs one job; returns the exit status: 0, or 1 after an error message on standard error."""
+    """Runs one job; returns the exit status: 0, 1 after an error message, or 2 if the request was wrong."""
     stop = threading.Event()
     signal.signal(signal.SIGTERM, lambda *_: stop.set())
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the terminal's Ctrl-C is for the parent
@@ -128,14 +129,15 @@ def main() -> int:
     try:
         for descriptor in plugins:
             receive(int(descriptor))
-        work = ROLES[role](json.loads(_input.read()))
-        _write_line("ready")
-        line = _input.read()
-        if line:
-            work(Clock(**json.loads(line)), stop.is_set, Path(result_path))
+        with naming_plugins():
+            work = ROLES[role](json.loads(_input.read()))
+            _write_line("ready")
+            line = _input.read()
+            if line:
+                work(Clock(**json.loads(line)), stop.is_set, Path(result_path))
     except (PolarLabError, OSError) as error:
         print(f"{role}: {error}", file=sys.stderr)
-        return 1
+        return Status.USAGE if isinstance(error, UsageError) else Status.NEGATIVE
     return 0
 
 

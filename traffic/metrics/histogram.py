@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 _MIN_NS = 100.0
 _RATIO = 1.01  # adjacent bins differ by 1 %, so that the error of a quantile is at most 0.5 %
-_BINS = math.ceil(math.log(1e12 / _MIN_NS) / math.log(_RATIO))  # up to 1,000 s
+_BINS = math.ceil(math.log(1e12 / _MIN_NS) / math.log(_RATIO))  # the last bin ends at 1,000 s
 
 
 class LogHistogram:

@@ -178,13 +178,13 @@ class FlowOutcome:
     seconds: float
 
     def sent(self) -> Sent:
-        """Returns the sent frames of the whole run (kernel's counts), in the type used for other traffic."""
+        """Returns the kernel's counts of frames sent in the whole run, in the type used for other traffic."""
         frames = self._by_pair("sent_segments", "answer_segments")
         refused = max(0, int(frames.sum() - self.tx_frames.sum()))
         return Sent(frames, frames, self.bytes_sent, refused, self.lag, self.seconds)
 
     def received(self) -> Received:
-        """Returns the received frames (kernel's counts), in the type used for other traffic; no latencies."""
+        """Returns the kernel's counts of frames received, in the type used for other traffic; no latency."""
         frames = self._by_pair("received_segments", "received_answers")
         hosts = len(self.window_bytes)
         out_of_order = np.zeros((hosts, hosts), np.int64)

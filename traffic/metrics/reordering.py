@@ -6,7 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 MAX_SLOTS = 1 << 22
-# 128 MB of virtual memory; a run uses 4 bytes of it for each packet that it sends.
+# Entries of the table of duplicates: 128 MB of virtual memory, of which a run uses 4 bytes per packet sent.
 MAX_REMEMBERED = 1 << 25
 
 
@@ -24,9 +24,9 @@ class FlowOrder:
             flows: number of flows, at least 1.
         """
         self._slots = min(flows, MAX_SLOTS)
-        # Highest number so far + 1. Unused pages take no memory.
+        # For each slot, the highest sequence number so far + 1. Unused pages take no memory.
         self._next = np.zeros(self._slots, np.uint32)
-        # For shared slots: which of its flows used the slot last.
+        # For each slot, if flows share slots: the flow that used it last.
         self._owner = np.zeros(self._slots, np.uint32) if flows > self._slots else None
 
     def reordered(self, flow: npt.NDArray[np.int64], number: npt.NDArray[np.int64]) -> npt.NDArray[np.bool_]:
@@ -78,10 +78,11 @@ Numbers = npt.NDArray[np.int64]
 
 
 class DuplicateDetector:
-    """Detects duplicate frames by the latest sequence numbers of each source, 2^25 of all sources together.
+    """Detects duplicate frames by remembering the latest sequence numbers of each source.
 
-    Each source has a table with a power of two of entries; numbers that are equal modulo its length share an
-    entry. An entry stores the highest of its numbers that has arrived, plus 1.
+    Each source has a table whose length is a power of two; all tables together have at most 2^25 entries.
+    Numbers that are equal modulo the length share an entry. It stores the highest of them that has arrived,
+    plus 1.
     """
 
     def __init__(self, hosts: int) -> None:
@@ -90,7 +91,7 @@ class DuplicateDetector:
         self._next = np.zeros(self._numbers * hosts, np.uint32)  # unused pages take no memory
 
     def repeated(self, source: Numbers, number: Numbers) -> npt.NDArray[np.bool_]:
-        """Returns whether each frame is a duplicate or too old to decide, and records the others.
+        """Returns whether each frame is a duplicate, or too old to decide; records all other frames.
 
         Args:
             source: index of each frame's sending host, in the order of arrival; shape (frames,).

@@ -22,7 +22,7 @@ class Silence(NamedTuple):
         time_s: the moment.
         ended_s: end of the longest silence that has ended since the previous report; 0 if none has.
         longest_s: length of that silence.
-        pair: its host pair, source x number of hosts + destination; -1 if there is none.
+        pair: host pair of that silence, source x number of hosts + destination; -1 if there is none.
         open_s: length of the longest ongoing silence.
         open_pair: its host pair; -1 before the first packet.
         missing: packets that have not arrived although a later packet of their source has.
@@ -53,7 +53,7 @@ class PairSilences:
         """
         self._hosts = hosts
         self._last_ns = np.full(hosts * hosts, _NEVER, np.int64)
-        self._next = np.zeros(hosts, np.int64)  # highest number of each source so far + 1
+        self._next = np.zeros(hosts, np.int64)  # for each source, the highest sequence number so far + 1
         self._arrived = 0
         self._longest_ns, self._ended_ns, self._pair = 0, 0, -1
 
@@ -78,7 +78,7 @@ class PairSilences:
         self._arrived += len(source)
 
     def _find_longest(self, pairs: Numbers, arrived_ns: Numbers) -> None:
-        """Records the longest silence ended by the packets, if it is longer than the recorded one."""
+        """Records the longest silence that these packets ended, unless a longer one is already recorded."""
         order = np.argsort(pairs, kind="stable")
         pairs, arrived_ns = pairs[order], arrived_ns[order]
         before_ns = self._last_ns[pairs]

@@ -6,13 +6,13 @@ import numpy as np
 
 from topology.errors import ParameterError
 
-MAGIC = 0x506F4C61  # of probes
-SEGMENT_MAGIC = 0x506F4C43  # of segments of collectives; for their layout see `traffic.wire.segment_codec`
+MAGIC = 0x506F4C61  # magic number of probes
+SEGMENT_MAGIC = 0x506F4C43  # magic number of segments of collectives (`segment_codec`)
 SOURCE_PORT_BASE = 20_000
 DESTINATION_PORT = 19_999
 MAX_FLOWS = 4096  # source ports per host pair
 ETHERNET_BYTES = 14
-# An acknowledgement has the highest number received, and a bitmap of this many numbers up to that one.
+# An acknowledgement has the highest number received, and a bitmap for it and the numbers before it.
 ACKNOWLEDGED_BITS = 128
 
 HEADER = np.dtype(

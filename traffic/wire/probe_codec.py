@@ -27,7 +27,7 @@ class FrameBuffer:
     """
 
     def __init__(self, template: bytes, frames: int, tagger: Tagger) -> None:
-        """Allocates `frames` frames, each a copy of `template`; `tagger` makes their tags."""
+        """Allocates `frames` frames, each a copy of `template`; `tagger` computes their tags."""
         self._tag = tagger.tag
         self._untimed: list[bytes] = []  # the bytes that each frame's tag covers, except the send time
         self._bytes: Frames = np.tile(np.frombuffer(template, np.uint8), (frames, 1))
@@ -88,7 +88,7 @@ def intact(headers: Headers) -> npt.NDArray[np.bool_]:
     """Returns whether each header has the magic number, a valid TTL and correct complements."""
     return np.asarray(
         (headers["magic"] == MAGIC)
-        & (headers["ttl"] - np.uint8(1) < INITIAL_TTL)  # 0 becomes 255
+        & (headers["ttl"] - np.uint8(1) < INITIAL_TTL)  # TTL 0 wraps to 255
         & (headers["sequence"] == ~headers["sequence_check"])
         & (headers["sent_ns"] == ~headers["sent_check"])
     )
@@ -101,7 +101,7 @@ def genuine(frames: Frames, tagger: Tagger) -> npt.NDArray[np.bool_]:
 
 
 def _rows(frames: Frames, numbers: slice) -> list[bytes]:
-    """Returns the bytes of each frame that its tag covers: IP addresses, source port and `numbers`."""
+    """Returns, per frame, the bytes that its tag covers: IP addresses, source port, and slice `numbers`."""
     fields = np.concatenate((frames[:, _ENDS], frames[:, numbers]), axis=1)
     together, length = fields.tobytes(), fields.shape[1]
     return [together[begin : begin + length] for begin in range(0, len(together), length)]

@@ -23,7 +23,7 @@ from traffic.wire.tags import TAG_BYTES, Tagger
 
 DATA, ACKNOWLEDGEMENT = 1, 2
 
-_COMMON = offset_of("run") + 4  # bytes that segments have in common with probes
+_COMMON = offset_of("run") + 4  # number of bytes that segments have in common with probes
 _TAIL = struct.Struct("!IIIHBBQ")
 SEGMENT_BYTES = _COMMON + _TAIL.size
 
@@ -85,7 +85,7 @@ class Heads:
 
     template: bytes
 
-    @lru_cache(maxsize=1 << 16)  # noqa: B019  # per host pair and length; it lives as long as the process
+    @lru_cache(maxsize=1 << 16)  # noqa: B019  # one entry per host pair and length
     def head(self, source_ip: int, destination_ip: int, payload_bytes: int) -> bytes:
         """Returns a frame's bytes up to and including the run's id, with addresses and the IPv4 checksum."""
         head = bytearray(self.template)

@@ -5,13 +5,18 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from numbers import Real
+from typing import TypeVar
 
 from topology.errors import ParameterError
 from topology.parameters import Value, join_parameters, split_parameters
-from traffic.workload.collectives.algorithms import Program, most_messages, sliced_programs
+from topology.plugins import wrong_result
+from traffic.workload.collectives.algorithms import Program, most_messages, programs_of, sliced_programs
 from traffic.workload.collectives.operations import ELEMENT
 from traffic.workload.collectives.registry import COLLECTIVES, check_granule, is_collective, split_collective
 from traffic.workload.motifs import MOTIFS
+
+N = TypeVar("N")
 
 
 def is_application(pattern: str) -> bool:
@@ -115,6 +120,13 @@ def make_application(pattern: str, ranks: int) -> Application:
     )
 
 
+def _number(function: Callable[..., object], value: N) -> N:
+    """Returns a number that a function of a collective returned; raises ParameterError for something else."""
+    if not isinstance(value, Real):
+        raise wrong_result(function, value, "a number")
+    return value
+
+
 def _collective_application(pattern: str, ranks: int) -> Application:
     name, chosen = split_collective(pattern)
     collective = COLLECTIVES[name]
@@ -127,9 +139,9 @@ def _collective_application(pattern: str, ranks: int) -> Application:
         name=name,
         algorithm=chosen,
         ranks=ranks,
-        granule=collective.granule(ranks),
-        bus_factor=collective.bus_factor(ranks),
-        computes=any(step.reduce for program in algorithm(2, 2) for step in program),
+        granule=_number(collective.granule, collective.granule(ranks)),
+        bus_factor=_number(collective.bus_factor, collective.bus_factor(ranks)),
+        computes=any(step.reduce for program in programs_of(algorithm, 2, 2, 2) for step in program),
         most_messages=ranks * most_messages(algorithm, ranks),
         programs=programs,
     )
@@ -144,7 +156,7 @@ def _motif_application(pattern: str, ranks: int) -> Application:
     times = int(values.get(motif.repeated.key, motif.repeated.default or 1))
 
     def programs(message_bytes: int, _slices: int) -> list[list[Program]]:
-        return [motif.programs(grid, message_bytes // ELEMENT.itemsize, times)]
+        return [programs_of(motif.programs, ranks, grid, message_bytes // ELEMENT.itemsize, times)]
 
     return Application(
         name=name,

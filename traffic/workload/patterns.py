@@ -19,7 +19,7 @@ from topology.base import Topology
 from topology.errors import ParameterError, UsageError
 from topology.files.escaping import quoted
 from topology.parameters import Parameter, Value, hint, join_parameters, split_parameters, value_text
-from topology.plugins import Call, Registry
+from topology.plugins import Call, Registry, returned, wrong_result
 from traffic.workload import bit_patterns, hot_spots, router_patterns
 from traffic.workload.bit_patterns import BitPattern, HostIndices
 from traffic.workload.collectives.registry import COLLECTIVES
@@ -101,7 +101,7 @@ class Pattern:
 
     @cached_property
     def _cumulative(self) -> npt.NDArray[np.float64]:
-        """Source number + cumulative share of its destinations, for each entry of the matrix, ascending."""
+        """For each entry of the matrix, ascending: its source's index + the cumulative share up to it."""
         assert self.matrix is not None
         sources = np.array([source for source, _, _ in self.matrix])
         shares = np.cumsum([share for _, _, share in self.matrix])
@@ -379,7 +379,8 @@ def make_pattern(name: str, topology: Topology, hosts_per_router: int, seed: int
         return Pattern(name, hosts, matrix=read_matrix(str(given["file"]), topology, hosts_per_router))
     values = {p.key: given.get(p.key, p.default) for p in definition.parameters if p is not SEED}
     if definition.hot_spots:
-        return Pattern(name, hosts, hot=definition.hot_spots(hosts, **values))
+        hot = definition.hot_spots(hosts, **values)
+        return Pattern(name, hosts, hot=returned(definition.hot_spots, hot, HotSpots))
     if definition.bit_map:
         bit_map = partial(definition.bit_map, **values)
         return Pattern(name, hosts, _bit_partners(name, bit_map, hosts))
@@ -394,16 +395,28 @@ def make_pattern(name: str, topology: Topology, hosts_per_router: int, seed: int
 def _bit_partners(name: str, bit_map: BitPattern, hosts: int) -> tuple[int, ...]:
     """Returns the destination of every host under a bit pattern, by host index.
 
-    It is IDLE for hosts that the pattern maps to themselves, and beyond the largest power of two of hosts.
+    The destination is IDLE for hosts that the pattern maps to themselves, and for hosts whose index is beyond
+    the largest power of two.
     """
     bits = hosts.bit_length() - 1
     number = np.arange(1 << bits)
-    partners = np.asarray(bit_map(number, bits))
+    partners = _integers(bit_map, bit_map(number, bits))
     _check_partners(name, partners, number, "endpoints")
     partners = np.where(partners == number, IDLE, partners)
     if (partners == IDLE).all():
         raise ParameterError(f"number of endpoints must be at least 4 for pattern {name}, got {hosts}")
     return (*partners.tolist(), *[IDLE] * (hosts - len(number)))
+
+
+def _integers(function: Callable[..., object], value: object) -> HostIndices:
+    """Returns the result of a pattern's function as an array; raises ParameterError unless of integers."""
+    try:
+        array = np.asarray(value)
+    except ValueError:  # nested sequences of different lengths
+        array = np.empty(0)
+    if array.dtype.kind not in "iu":
+        raise wrong_result(function, value, "an array of integers")
+    return array
 
 
 def _check_partners(name: str, partners: HostIndices, known: HostIndices, what: str) -> None:
@@ -431,7 +444,7 @@ def _router_partners(
             f"number of routers with hosts must be at least 2 for pattern {name}, got {len(routers)}"
         )
     partner_of = np.full(topology.routers, IDLE)
-    partners = np.asarray(router_map(topology, routers, generator))
+    partners = _integers(router_map, router_map(topology, routers, generator))
     _check_partners(name, partners, routers, "routers with hosts")
     if (partners == routers).any():
         fixed = routers[partners == routers][0]

@@ -265,7 +265,7 @@ def _between_groups(
         topology: the graph of routers.
         routers: indices of the routers with hosts, ascending; shape (N,).
         groups: indices of the routers of each group, groups x positions.
-        partners: indices of the routers that those in `groups` send to, in the same shape.
+        partners: indices of the routers to which the routers in `groups` send, in the same shape.
     """
     partner_of = np.empty(topology.routers, np.int64)
     partner_of[groups] = partners

@@ -21,8 +21,8 @@ from topology.errors import ParameterError
 from traffic.workload.router_patterns import RouterIndices
 
 _ATTEMPTS = 10
-_ROUNDS = 60  # the networks of the papers need up to 35
-_NO_LINK = 1e6  # cost of a pair of routers without a link: more than the cost of any permutation along links
+_ROUNDS = 60  # changes of costs per attempt; the papers' networks need up to 35
+_NO_LINK = 1e6  # cost of a pair of routers without a link, above the cost of any permutation along links
 
 
 def worst_case(topology: Topology, routers: RouterIndices, generator: np.random.Generator) -> RouterIndices:

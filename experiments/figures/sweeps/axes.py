@@ -14,7 +14,7 @@ from topology.files.escaping import quoted
 from topology.parameters import Value, join_parameters, split_parameters, value_text
 
 OFFERED = "offered"
-_LOAD = "load"  # stands for the offered load among keys
+_LOAD = "load"  # name of the offered load among the keys
 
 
 class SweptPoint(Protocol):
@@ -50,11 +50,11 @@ class Axis:
     loads: bool = False
 
     def panel(self, point: SweptPoint) -> str:
-        """Returns the panel of a point: its pattern, without the parameter on the axis."""
+        """Returns the name of a point's panel: its pattern, without the parameter on the axis."""
         return _without(point.pattern, self.key)
 
     def curve(self, point: SweptPoint) -> str:
-        """Returns the curve of a point: its routing, and options other than that on the axis."""
+        """Returns the name of a point's curve: its routing, and its options except the one on the axis."""
         options = [
             f"{key} {value_text(value)}"
             for key, value in (point.varied or {}).items()

@@ -29,9 +29,9 @@ from experiments.results.metrics import Engine, Metric, metric_of
 LINES = ("-", "--", ":", "-.")  # line styles of several sweeps in one figure
 _PREDICTED: dict[str, Any] = {"linestyle": ":"}
 _LEVEL: dict[str, Any] = {"linestyle": "--"}
-_PANEL, _MIN_PANEL, _HEIGHT = 3.1, 1.55, 3.4  # inches
-_FEW_CURVES, _CURVE = 6, 0.12  # beyond 6 curves, each adds this height in inches for the legend
-_NARROW_HEIGHT, _ENTRY = 1.25, 0.17  # inches of a panel and of a legend entry in narrow figures
+_PANEL, _MIN_PANEL, _HEIGHT = 3.1, 1.55, 3.4  # width, least width and height of a panel in inches
+_FEW_CURVES, _CURVE = 6, 0.12  # each curve beyond 6 adds this height in inches for the legend
+_NARROW_HEIGHT, _ENTRY = 1.25, 0.17  # heights in inches of a panel and of a legend entry in narrow figures
 _SIMILAR = 2.0  # ratio up to which latencies count as nearly equal
 
 Curve = list[tuple[float, float]]

@@ -36,14 +36,14 @@ PLOT = BarChart(
 
 @dataclass(frozen=True)
 class Contest:
-    """A network on which routings with one virtual channel are compared with routings with one per hop.
+    """A network that compares routings that need one virtual channel with routings that need one per hop.
 
     Attributes:
         network: the network.
         hosts: endpoints at each router that has any.
         adversarial: name of the pattern: the family's worst case, or a permutation.
         free: names of routings whose channel dependencies are acyclic with one virtual channel.
-        by_hop: (name, hops of the longest path) of the other routings.
+        by_hop: (name, hops of its longest path) for each routing that needs one virtual channel per hop.
     """
 
     network: Network
@@ -58,7 +58,7 @@ class Contest:
         return NetworkWithHosts(self.network, self.hosts)
 
     def fabrics(self) -> dict[str, FabricOptions]:
-        """Returns label -> the network with one of its routings; all have equal buffers per port."""
+        """Returns label of a curve -> the network with a routing; all have the same buffer per port."""
         routings = [(routing, divided_port(1, policy="any")) for routing in self.free]
         routings += [(routing, divided_port(hops)) for routing, hops in self.by_hop]
         return {
@@ -101,14 +101,14 @@ def _contest(
 
 
 def _two(minimal: str, adaptive: str, hops: int) -> dict[str, int]:
-    """Returns routing -> hops of its longest path; the detours of the adaptive one have twice as many."""
+    """Returns routing -> hops of its longest path: `hops`, or twice that for the adaptive routing."""
     return {minimal: hops, adaptive: 2 * hops}
 
 
 _DF, _UGAL_DF = "hierarchical", "ugal:over=hierarchical"
 _COLOURED = "four-color four-color-adaptive"
-# All cost about 3 router ports per endpoint: its own, and its share of the ports of links. Missing families
-# have no member of about this cost and size.
+# Each network has about 3 router ports per endpoint: the endpoint's own port, and its share of the ports of
+# links. Families that are missing here have no member of about this cost and size.
 _QUICK = (
     _contest("polarfly 5", 3, _WORST, "up-down", _two("min", "ugal-pf", 2), q=5),
     _contest("slimfly 4", 3, _WORST, "up-down", _two("min", "ugal", 2), q=4),

@@ -28,8 +28,8 @@ SHARES = (0.0, 0.02, 0.05, 0.1, 0.2)
 REPAIRS = {False: "fast reroute", True: "re-planned"}
 _ROUTINGS = {"min": "MIN", "ugal-pf": "UGAL_PF"}
 _Q, _QUICK_Q = 11, 7
-# With failures, packets take more hops than the two and four of the intact network and need more channels.
-# Each channel has the same buffer as one of the four that suffice for the intact network.
+# In the intact network, minimal paths have two hops and detours four, and four channels suffice. Paths around
+# failures are longer and need more channels. The buffer per channel is the same as with four channels.
 _ROUTERS = RouterSettings(channels=8)
 LOW = 0.1
 _AT_LOW = LoadSteps(precision=LOW, steps=1, max_load=LOW)  # simulates only load LOW
@@ -64,7 +64,7 @@ def _curve(scale: Scale, routing: str, share: float, replanned: bool, loads: Loa
 
 
 def failure_curves(scale: Scale) -> list[Curve]:
-    """Returns the curves of both routings under uniform traffic, for each share of failed links and repair.
+    """Returns curves under uniform traffic for each routing, share of failed links and kind of repair.
 
     Args:
         scale: the scale.
@@ -75,7 +75,7 @@ def failure_curves(scale: Scale) -> list[Curve]:
 
 
 def failures(curves: MeasuredCurves, scale: Scale) -> ItemResult:
-    """Returns saturation, and the accepted loads below and beyond it, by share of failed links.
+    """Returns saturation, accepted load at full load, and share delivered at low load, by failed links.
 
     A network that loses more than 1 % of its packets has no stable load: its saturation is 0. The delivered
     share is measured at a load of LOW, where no queue is full.

@@ -47,7 +47,7 @@ PLOT = BarChart(
 
 
 class BestRouting(NamedTuple):
-    """The best routing of a family, and an adversarial pattern.
+    """A family's best routing, and an adversarial traffic pattern for the family.
 
     Attributes:
         routing: name of the routing.
@@ -84,7 +84,7 @@ _BEST_ROUTINGS: Mapping[str, BestRouting] = {
 
 
 def best_routing_of(family: str) -> BestRouting:
-    """Returns the best routing of a family, and an adversarial pattern.
+    """Returns a family's best routing, and an adversarial traffic pattern for the family.
 
     Args:
         family: name of the family, one of `members.FAMILIES`.
@@ -102,16 +102,16 @@ def _order(scale: Scale) -> int:
 
 
 def _remark(scale: Scale) -> str:
-    """Returns the user's note: which families each comparison lacks, and how bisections are searched."""
+    """Returns a note for the user: families missing in each comparison, and how bisections are searched."""
     missing = {one: left_out(_order(scale), one) for one in COMPARISONS}
     without = "; ".join(f"{one}: {', '.join(names)}" for one, names in missing.items() if names)
     return ". ".join(filter(None, (f"families without a comparable member: {without}", search_remark())))
 
 
 def _curves(member: NetworkWithHosts, scale: Scale) -> dict[str, Curve]:
-    """Returns column of the chart, `uniform`, `tornado` or `adversarial` -> a member's curve for it."""
+    """Returns a member's curves by column of the chart: `uniform`, `tornado` and `adversarial`."""
     of_family = best_routing_of(member.network.family)
-    # Detours of adaptive routings consist of two minimal paths; each hop has its own channel.
+    # A detour of an adaptive routing is two minimal paths, and each of its hops needs its own channel.
     adaptive = of_family.routing != "nca"
     routers = divided_port(2 * member.network.graph().diameter) if adaptive else shared_port()
     fabric = simulated(member.network, member.hosts, of_family.routing, routers)
@@ -122,7 +122,7 @@ def _curves(member: NetworkWithHosts, scale: Scale) -> dict[str, Curve]:
 
 
 def fair_curves(scale: Scale) -> list[Curve]:
-    """Returns the curves of all members, without duplicates for members of several comparisons.
+    """Returns the curves of all compared members; a member of several comparisons is included once.
 
     Args:
         scale: the scale.
@@ -136,7 +136,7 @@ def fair(curves: MeasuredCurves, scale: Scale) -> ItemResult:
 
     Args:
         curves: the curves with their points.
-        scale: the scale; its seeds are the simulations of a point and the searches for a bisection.
+        scale: the scale; its `seeds` is the number of simulations per point and of searches per bisection.
     """
     rows: list[Row] = []
     for comparison, member in _members(scale):

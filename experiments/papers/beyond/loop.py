@@ -1,4 +1,4 @@
-"""Controller's loop: stable load of PolarFly if a controller moves flows, by q and loop period."""
+"""Stable load of PolarFly if a controller moves flows periodically, by order q and loop period."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def _fabric(q: int, period: int) -> FabricOptions:
 
     Args:
         q: order of the field.
-        period: cycles between two steps of the loop; 0 if, instead, sources decide for each packet.
+        period: cycles between two steps of the loop; 0 for no loop, if sources choose each packet's path.
     """
     whole = polarfly(q, "ugal-pf", routers=divided_port(4))
     return whole if period == _PER_PACKET else replace(whole, decision=f"buckets:period={period}")

@@ -54,7 +54,7 @@ def delivered_at(found: MeasuredCurve, load: float) -> Value | None:
         load: the load.
     """
     point = _at(found, load)
-    # Without interval: both loads vary together, so the interval of one says little about the ratio.
+    # The ratio has no interval: both loads vary together, so the interval of one says little about it.
     return Value(point.accepted / point.offered) if point and point.offered else None
 
 
@@ -82,7 +82,7 @@ def measure_columns(name: str, measure: Value | None) -> Row:
 
     Args:
         name: name of the measure's column.
-        measure: the measure; None if there is none.
+        measure: the measure; None if it is not known.
     """
     low, high = (measure.interval if measure else None) or (None, None)
     return {name: measure.value if measure else None, f"{name}_low": low, f"{name}_high": high}
@@ -93,7 +93,7 @@ def measure_rows(names: Row, measures: Mapping[str, Value | None]) -> list[Row]:
 
     Args:
         names: columns that all rows share.
-        measures: name -> measure; None if there is none.
+        measures: name -> measure; None if it is not known.
     """
     return [
         {**names, "measure": name, **measure_columns("value", measure)} for name, measure in measures.items()

@@ -23,7 +23,7 @@ from topology.registry import FAMILIES as ALL_FAMILIES
 RADIX, ENDPOINTS = "equal ports of a router", "equal endpoints"
 COST, PRICE = "equal cost of an endpoint in ports", "equal cost of an endpoint in $"
 COMPARISONS = (RADIX, ENDPOINTS, COST, PRICE)
-_NEAREST = 6  # number of members nearest in endpoints, of which the one nearest in cost is chosen
+_NEAREST = 6  # candidates: members nearest in endpoints; the one nearest in cost is chosen
 _TREE_LEVELS = 3
 _PORTS_APART = 1
 _MAX_FACTOR = 2.0  # largest factor between the endpoints, or costs, of comparable networks
@@ -81,7 +81,7 @@ def _any(_member: Member) -> bool:
 
 
 def _of_paper(member: Member) -> bool:
-    """Returns whether a PolarStar has supernodes of a kind in its paper, with more than one router each."""
+    """Returns whether a PolarStar has supernodes of several routers, of a kind that its paper uses."""
     return member.params["supernode"] in ("iq", "paley") and member.params["degree"] != 0
 
 
@@ -107,9 +107,9 @@ def nearest_members(
     """Returns the members of families that are nearest to a PolarFly.
 
     The PolarFly has half as many endpoints at a router as links. Among members that are equally near in
-    ports, the one with most endpoints is chosen. For equal cost, members have any number of hosts per router
-    up to twice that of their source; the one whose cost and endpoints differ by the smallest factors is
-    chosen.
+    ports, the one with most endpoints is chosen. For equal cost, a member may have any number of hosts per
+    router up to twice the number in its source. The member whose cost and endpoints differ by the smallest
+    factors is chosen.
 
     Args:
         q: order of the PolarFly.
@@ -170,7 +170,7 @@ def _base(q: int) -> NetworkWithHosts:
 
 
 def _nearest(family: str, base: NetworkWithHosts, comparison: str) -> NetworkWithHosts | None:
-    """Returns the member of a family that is nearest to a network; None if all are too large."""
+    """Returns the member of a family that is nearest to a network; None if all members are too large."""
     if comparison == RADIX:
         return _of_equal_ports(family, base)
     members = sorted(_members(family), key=lambda one: _factor(one.endpoints, base.endpoints))[:_NEAREST]
@@ -184,7 +184,7 @@ def _nearest(family: str, base: NetworkWithHosts, comparison: str) -> NetworkWit
 
 
 def _log_distance(one: NetworkWithHosts, base: NetworkWithHosts, comparison: str) -> tuple[float, ...]:
-    """Returns how far two networks are apart: log ratio of the compared quantity, and of their endpoints."""
+    """Returns how much two networks differ: |log ratio| of the compared quantity, then of their endpoints."""
     if comparison == RADIX:
         return (0.0,)  # endpoints and cost may differ
     counted = _COUNTED[comparison]
@@ -192,9 +192,10 @@ def _log_distance(one: NetworkWithHosts, base: NetworkWithHosts, comparison: str
 
 
 def _of_equal_ports(family: str, base: NetworkWithHosts) -> NetworkWithHosts | None:
-    """Returns a family's member whose routers' ports are nearest to those of a network; None without one.
+    """Returns the member of a family whose number of router ports is nearest to that of a network.
 
-    Ports may differ by one. Among equally near members, it is the one with most endpoints.
+    The numbers may differ by one at most; otherwise the result is None. Among equally near members, the one
+    with most endpoints is chosen.
     """
     members = [
         one
@@ -206,9 +207,9 @@ def _of_equal_ports(family: str, base: NetworkWithHosts) -> NetworkWithHosts | N
 
 
 def _ports(member: Member) -> int:
-    """Returns the largest number of ports of a member's routers, from formulas instead of its graph.
+    """Returns the largest number of ports of a member's routers, by formula, without building its graph.
 
-    In trees, switches without hosts have the most ports.
+    In trees, switches without hosts have the most ports, so hosts are not added there.
     """
     return member.radix + (member.hosts if member.hosting is None else 0)
 

@@ -30,7 +30,7 @@ FAMILIES = ("polarfly", "slimfly", "polarstar", "dragonfly", "hyperx", "fat-tree
 _RATE = "1Mbit"
 _WARMUP_S = 5
 _FOLDER = "real"
-# Oblivious minimal routings, which the fluid model supports; that of other families is `min`.
+# Family -> its minimal routing, if that is not `min`. The fluid model needs oblivious routings.
 _MINIMAL = {"dragonfly": "hierarchical", "fat-tree": "nca"}
 PLOT = BarChart(
     ("network", "routing", "validity"),
@@ -46,7 +46,7 @@ PLOT = BarChart(
 
 @dataclass(frozen=True)
 class RealNetwork:
-    """A network with the routings and the traffic that it is measured with.
+    """A network, and the routings and the traffic with which it is measured.
 
     Attributes:
         member: the network with its endpoints.

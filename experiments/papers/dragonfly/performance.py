@@ -35,7 +35,7 @@ NEXT_GROUP = "adv:1"
 SIMULATED, HOSTS = network("trunked dragonfly", "dragonfly", a=24, h=13, trunking=4), 13
 _SMALL, _SMALL_HOSTS = network("trunked dragonfly", "dragonfly", a=8, h=4, trunking=4, groups=9), 4
 _CHANNELS = 3
-_MAX_CHANNELS = 4  # most virtual channels in Fig 10
+_MAX_CHANNELS = 4  # largest number of virtual channels in Fig 10
 _ONE_PATH = LoadSteps(precision=0.01, steps=5, max_load=0.5)
 _VALIANT_HOPS = 5
 # Name of the curve -> routing.
@@ -45,7 +45,7 @@ _COLOURS = {
     "4-color Valiant": "four-color-valiant:intermediates=1024",
     "4-color adaptive": "four-color-adaptive",
 }
-_MINIMAL = ("Minimal", "2-color", "4-color")  # one path, or few, between two groups
+_MINIMAL = ("Minimal", "2-color", "4-color")  # routings with one path, or few, between two groups
 
 
 def _routers(channels: int, policy: ChannelPolicy) -> RouterSettings:

@@ -31,7 +31,7 @@ def _dragonflies(ports: int, trunking: int | None) -> Iterator[tuple[int, int]]:
 
 
 def _cubes(ports: int) -> Iterator[tuple[int, int]]:
-    """Yields (radix, endpoints) of Hamming graphs of three equal dimensions, as for dragonflies."""
+    """Yields (radix, endpoints) of 3-D Hamming graphs with equal sides, balanced as in `_dragonflies`."""
     for size in range(2, ports):
         balance = balance_of([LinkClass("dimension", size - 1, (size - 1) / size)])
         if balance:

@@ -145,11 +145,11 @@ class _Search:
         return [point for load, point in points.items() if load in tried]
 
     def tried(self) -> dict[float, bool]:
-        """Returns load -> whether it is stable, for the loads in the table."""
+        """Returns load -> whether the load is stable, for the loads in the table."""
         return {point.load: point.stable for point in self.points()}
 
     def measured(self) -> MeasuredCurve:
-        """Returns the curve with those of its points that are in the table, and whether these are all."""
+        """Returns the curve with its points in the table; the result also states whether any are missing."""
         points = self.points()
         rows = [self._store.get(digest) for point in points for digest, _ in self.of_load(point.load)]
         complete = not next_loads(self.curve.loads, {point.load: point.stable for point in points})
@@ -177,14 +177,15 @@ class _CurvesOfNetwork(SimulatedGroup[_PointOfCurve, StoredPoint]):
 
     @cached_property
     def _tried(self) -> list[dict[float, bool]]:
-        """For each curve of the group, load -> whether it is stable."""
+        """For each curve of the group: load -> whether the load is stable."""
         return [search.tried() for search in self.searches]
 
     def wanted(self, ahead: int = 1) -> list[_PointOfCurve]:
         """Returns the simulations to run next, without duplicates.
 
         Args:
-            ahead: number of loads of each curve, of which the first may make the others needless.
+            ahead: number of loads per curve to try at the same time; the result at the first one may make the
+                others unnecessary.
         """
         wanted: dict[str, _PointOfCurve] = {}  # by digest, since curves may share loads
         for number, (search, tried) in enumerate(zip(self.searches, self._tried, strict=True)):
@@ -244,7 +245,7 @@ def replications(curve: Curve, load: float, scale: Scale) -> Iterator[SimulatedT
 
 
 def _mean(points: Sequence[CurvePoint]) -> CurvePoint:
-    """Returns the mean over the seeds of a curve's point; a single seed keeps its intervals over batches."""
+    """Returns the mean of points with different seeds; a single point keeps its intervals over batches."""
     if len(points) == 1:
         return points[0]
     accepted, accepted_ci95 = interval([point.accepted for point in points])

@@ -1,10 +1,10 @@
 """Digests of simulated points, over everything that determines a point's numbers.
 
-These are the network, the routing, the routers' settings, the decision and the failed links (if any), the
-traffic, and the code of the simulator and of the point's own routing. Code that is moved or rewritten gets
-another digest, although its numbers need not change. Therefore `kept_code.csv` maps today's digest of each
-part of the code to the digest under which points were kept. `make digests` updates it if small simulations
-still produce the same numbers.
+The numbers depend on the network, the routing, the routers' settings, the decision law and the failed links
+(if any), the traffic, and the code of the simulator and of the point's own routing. Code that is moved or
+rewritten gets another digest, although its numbers need not change. Therefore `kept_code.csv` maps today's
+digest of each part of the code to the digest under which points were kept. `make digests` updates this file
+if small simulations still produce the same numbers.
 """
 
 from __future__ import annotations
@@ -27,17 +27,17 @@ from routing.registry import routing as routing_of
 from topology.base import Topology
 
 KEPT_CODE = "kept_code.csv"
-# Parts of the code; each further part is a routing.
+# Names of parts of the code. The other parts are routings, each under its own name.
 SIMULATOR, FAILURES, APPLICATIONS = "simulator", "failures", "applications"
 _PACKAGES = ("simulation", "traffic/workload", "routing")
 _ALGORITHMS = "routing/algorithms"
-_JUDGING = ("routing/deadlock", "routing/verification")  # code that proves plans but changes none
+_JUDGING = ("routing/deadlock", "routing/verification")  # this code only proves properties of plans
 # Files and folders of code on which only points with failures depend.
 _OF_FAILURES = ("simulation/faults.py", "simulation/kernels/failures.py", "routing/replan")
 _OF_APPLICATIONS = (
     "traffic/workload/collectives",
     "traffic/workload/motifs.py",
-)  # no pattern depends on these
+)  # code on which only applications depend
 
 
 @dataclass(frozen=True)
@@ -59,7 +59,7 @@ class KeptCode:
 
 @cache
 def kept_code() -> Mapping[str, KeptCode]:
-    """Returns part of the code -> its row in `kept_code.csv`."""
+    """Returns name of a part of the code -> its row in `kept_code.csv`."""
     with files("experiments.papers").joinpath(KEPT_CODE).open(encoding="utf-8") as lines:
         return {row.part: row for row in msgspec.convert(list(csv.DictReader(lines)), list[KeptCode])}
 

@@ -14,9 +14,9 @@ from topology.analysis.resilience import survived_failures
 from topology.base import Topology
 from topology.faults import Fault, link_component
 
-# Largest share of failed links; orders of failure are drawn so that the graph stays connected without it.
+# Largest share of failed links. Orders of failure are drawn so that the graph stays connected with it.
 MAX_SHARE = 0.2
-_REPLAN_CYCLES = 1  # one new plan, in the cycle after all links have failed
+_REPLAN_CYCLES = 1  # a single new plan is installed one cycle after all links have failed
 
 
 @dataclass(frozen=True)

@@ -152,7 +152,7 @@ class MeasuredCurve:
     Attributes:
         curve: the curve.
         points_so_far: its points, by ascending load.
-        complete: whether these are all the points that the curve needs.
+        complete: whether the curve has all points that it needs.
         seconds: time of their simulations, each on one core.
     """
 

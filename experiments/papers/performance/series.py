@@ -19,12 +19,12 @@ from experiments.spec.fabric import FabricOptions
 
 UNIFORM, RANDOM = "uniform", "random-permutation"
 BIT_SHUFFLE, BIT_REVERSE = "bit-shuffle", "bit-reverse"
-# Papers choose intermediates among all routers, which spreads detours evenly; among 256 the spread is worse.
+# Papers choose intermediate routers among all routers, which spreads detours more evenly than among 256.
 UGAL = "ugal:intermediates=4094"
-VALIANT = "valiant:intermediates=1024"  # among all routers, for the same reason
+VALIANT = "valiant:intermediates=1024"  # also among all routers
 UGAL_HIERARCHICAL = f"{UGAL},over=hierarchical"  # the same routing on dragonflies
-# For graphs whose many minimal paths need many groups: with all routers in each, the plan needs over 10 GB.
-# Different destinations get different intermediates, so the total load of the detours is still even.
+# For graphs with so many minimal paths that the plan would need over 10 GB with all routers as intermediates.
+# Each destination has other intermediates, so the detours still spread evenly over the network.
 UGAL_OF_MANY_GROUPS = "ugal:intermediates=256"
 COARSE = LoadSteps(precision=0.05, steps=2)
 OVERLOAD = LoadSteps(precision=1.0, steps=1)  # simulates only full load
@@ -78,8 +78,8 @@ def at_full_size(
 ) -> Callable[[MeasuredCurves, Scale], ItemResult]:
     """Decorates a function from curves to values of claims, which are about full-size networks only.
 
-    The decorated function returns the points together with these values. It omits those of claims on
-    incomplete curves and, at quick scale, all: then its remark has the numbers of the smaller networks.
+    The decorated function returns the points together with these values. Values that need an incomplete curve
+    are omitted. At quick scale all values are omitted; the remark has the numbers of the smaller networks.
 
     Args:
         values: the curves with their points -> key of a claim -> function that returns its value.
@@ -142,7 +142,7 @@ def load_ratio(named: Mapping[Name, MeasuredCurve], above: str, below: str, patt
 
 
 def latency_ratio(below: MeasuredCurve, above: MeasuredCurve) -> float | None:
-    """Returns the ratio of two curves' latencies at the highest load stable for both; None if none is.
+    """Returns the ratio of two curves' latencies at their highest common stable load; None without one.
 
     Args:
         below: the curve whose latency is the divisor.

@@ -1,6 +1,6 @@
-"""Simulated points, in a table in the folder of a paper; figures share them.
+"""Table of simulated points in the folder of a paper; all figures of the paper share it.
 
-A digest of everything that determines its numbers identifies a point (`digests.py`).
+Each point is identified by a digest of everything that determines its numbers (`digests.py`).
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ class StoredPoint(CurvePoint):
 
     @property
     def point(self) -> CurvePoint:
-        """The point of the curve, for this seed only."""
+        """The point of the curve, from this seed alone."""
         return CurvePoint(**{entry.name: getattr(self, entry.name) for entry in fields(CurvePoint)})
 
 
@@ -101,7 +101,7 @@ class RowStore(Generic[RowT]):
         return self._known.get(digest)
 
     def add(self, row: RowT) -> None:
-        """Adds a row, also to the file.
+        """Adds a row to the table and to its file.
 
         Args:
             row: the row.
@@ -141,7 +141,7 @@ def _by_digest(rows: Iterable[RowT], file: Path) -> dict[str, RowT]:
 
 
 def _numbers(row: _Digested) -> list[object]:
-    """Returns those values of a row that its digest determines: not the curve's name and the run time."""
+    """Returns the values of a row that its digest determines: all but the curve's name and the run time."""
     return [value for name, value in vars(row).items() if name not in _OF_ONE_RUN]
 
 

@@ -17,7 +17,7 @@ _NODES = 1024
 _LEVELS, _SWITCHES, _TOP_SWITCHES, _SWITCH_LINKS, _NODE_LINKS = 10, 512, 256, 32, 16
 # Links per node of direct networks: 4 modules of 8 links for PolarFly and Slim Fly, 6 for Dragonfly.
 _LINKS = {"PolarFly": 32, "Slim Fly": 32, "Dragonfly": 48}
-# Curves of each network; the best one determines its cost.
+# Network -> labels of its curves in Fig 8; the best curve determines the network's cost.
 _CURVES: Mapping[str, Sequence[str]] = {
     "PolarFly": ("PF-MIN", "PF-UGAL", "PF-UGAL_PF"),
     "Slim Fly": ("SF-MIN", "SF-UGAL"),

@@ -12,7 +12,7 @@ from experiments.papers.sizes import slimfly_orders
 from topology.analysis.bisection import search_remark
 
 _LARGEST_RADIX, _QUICK_RADIX = 128, 48
-_JELLYFISH_RADIX = 48  # random graphs of larger radixes take longer to draw than to halve
+_JELLYFISH_RADIX = 48  # for larger radixes, drawing a random graph takes longer than bisecting it
 _MIN_RADIX = 18  # the paper's bound applies from this radix on
 
 

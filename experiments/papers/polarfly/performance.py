@@ -46,8 +46,8 @@ _GROWN = {"quadric": 2, "nonquadric": 1}  # kind of cluster -> ports that each c
 def _loads(fabric: FabricOptions, pattern: str, scale: Scale) -> LoadSteps:
     """Returns the loads to simulate for a curve.
 
-    They are low for minimal routing of a permutation: all p hosts of a router share a path, which saturates
-    at load 1 / p.
+    With minimal routing of a permutation, these loads are low: all p hosts of a router share a path, which
+    saturates at load 1 / p.
     """
     if pattern != UNIFORM and fabric.routing in ("min", "hierarchical"):
         return LoadSteps(precision=0.01 if scale.quick else 0.0025, steps=5, max_load=0.5)
@@ -206,10 +206,10 @@ def sizes(curves: MeasuredCurves) -> Values:
 def grown_curves(scale: Scale) -> list[Curve]:
     """Returns the curves of Fig 11: ER_31 with copied clusters under uniform traffic.
 
-    UGAL replaces UGAL_PF, whose detours need the geometry of ER_q, which copies of clusters break. UGAL's
-    curves have the fewest and the most copies only. A router has half as many endpoints as the network radix
-    of such a graph from the authors' published generator: q + 1, plus two for each copy of the quadrics or
-    one for each copy of another cluster.
+    UGAL replaces UGAL_PF, whose detours need the geometry of ER_q, which copies of clusters break. UGAL is
+    simulated only without copies and with the most copies. The number of endpoints per router is half the
+    network radix that the authors' published generator would produce: q + 1, plus two for each copy of the
+    quadrics or one for each copy of another cluster.
     """
     q, copies = (5, _QUICK_COPIES) if scale.quick else (31, _COPIES)
     ends = (copies[0], copies[-1])

@@ -15,9 +15,9 @@ from topology.analysis.paths import simple_paths, triangles
 from topology.families.low_diameter.polarfly import PolarFly
 
 _CLUSTER_ORDERS = (7, 19)
-_TRIANGLE_ORDERS = (11, 13)  # 3 and 1 modulo 4
+_TRIANGLE_ORDERS = (11, 13)  # one order that is 3 modulo 4, and one that is 1 modulo 4
 _PATH_ORDER = 7
-_QUADRICS = -1  # the cluster of the quadrics
+_QUADRICS = -1  # index for the cluster of the quadrics
 
 
 def _cluster_of(graph: PolarFly) -> dict[int, int]:
@@ -112,7 +112,7 @@ def _commons(found: Mapping[str, Iterable[int]]) -> dict[str, float]:
 
 
 def _path_key(length: int, ends: list[str], middle: str) -> str:
-    """Returns the key of the claim on paths of a length between two classes of routers; empty if none.
+    """Returns the key of Table VI's claim on some kind of path; empty if the table has no such claim.
 
     Args:
         length: the number of links, 1 to 4.

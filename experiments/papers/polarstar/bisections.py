@@ -1,9 +1,9 @@
 """Bisections by radix: families of diameter 3 (Fig 12), and PolarStars by kind of supernode (Fig 13).
 
-Graphs are bisected by search up to the largest radix at which all PolarStars can be built. PolarStars with
-Inductive-Quad supernodes also have, at any size, halves that cut no link between supernodes: f is an
-involution and links join (u, x) to (v, f(x)), so a half that contains both or neither of each x and f(x) cuts
-links inside supernodes only.
+Graphs are bisected by search up to the largest radix at which all PolarStars can be built. At any size,
+PolarStars with Inductive-Quad supernodes also have halves that cut no link between supernodes. Links between
+supernodes join (u, x) to (v, f(x)), where f is an involution. So a half that contains both or neither of each
+x and f(x) cuts only links inside supernodes.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from topology.networkx_graphs import NetworkxTopology
 
 _RADIXES = range(8, 129)
 _SEARCHED, _QUICK = 37, 12  # up to radix 37, all PolarStars can be built
-_JELLYFISH_RADIX = 24  # random graphs of larger radixes take longer to draw than to halve
+_JELLYFISH_RADIX = 24  # for larger radixes, drawing a random graph takes longer than bisecting it
 _POLARSTAR = "PolarStar"
 # Key of a claim -> name of the family.
 _COMPARED = {
@@ -97,19 +97,19 @@ def _row(family: str, one: Network, scale: Scale) -> Row:
 
 
 def _paired(max_radix: int = _RADIXES[-1]) -> dict[int, Row]:
-    """Returns radix -> row of the largest PolarStar, for halves that cut no link between supernodes.
+    """For each radix, bisects the largest PolarStar without cutting links between supernodes.
 
-    Radixes without such halves are left out.
+    Returns radix -> row. Radixes whose PolarStar has no such halves are left out.
     """
     return {row["radix"]: row for row in map(paired_row, _largest("iq", max_radix)) if row}
 
 
 def known_share(row: Row, paired: Mapping[int, Row]) -> float:
-    """Returns the lowest known share of links between halves for a row's network.
+    """Returns the smallest share of links that a known bisection of a row's network cuts.
 
     Args:
         row: the row, with halves found by search.
-        paired: radix -> row with other halves.
+        paired: radix -> row of the bisection that cuts no link between supernodes (`_paired`).
     """
     return float(min(row["share"], paired.get(row["radix"], row)["share"]))
 
@@ -156,7 +156,7 @@ def paired_halves(supernode: Supernode) -> Bisection:
 
 
 def paired_row(design: Design) -> Row | None:
-    """Returns the row for halves that cut no link between supernodes.
+    """Bisects a PolarStar without cutting links between supernodes, and returns its row.
 
     Args:
         design: a PolarStar with Inductive-Quad supernodes, of any size.

@@ -65,7 +65,7 @@ def motif_times(scale: Scale, settings: ComputeSettings) -> ItemResult:
 
     Args:
         scale: the scale.
-        settings: the folder; times go to a table in it, and come from there.
+        settings: the folder, whose table has the known times and receives new ones.
 
     Raises:
         MachineError: a network does not fit into the memory.
@@ -93,9 +93,9 @@ def motif_times(scale: Scale, settings: ComputeSettings) -> ItemResult:
 
 
 def _base(curve: str) -> str:
-    """Returns the name of the dragonfly's curve to which the speed of a curve is relative.
+    """Returns the name of the dragonfly's curve that is the reference for the speed of a curve.
 
-    It has the same kind of routing, minimal or UGAL; for the fat tree, UGAL.
+    Both have the same kind of routing, minimal or UGAL. The fat tree is compared with UGAL.
     """
     return "DF-MIN" if curve.endswith("-MIN") else "DF-UGAL"
 

@@ -44,9 +44,9 @@ from experiments.spec.fabric import FabricOptions
 ADVERSARIAL = "adversarial"
 _PERMUTATIONS = (RANDOM, BIT_SHUFFLE, BIT_REVERSE)
 _BASE, _TREE = "PS-IQ", "FT"
-# Minimal paths use few links, which saturate at a low load of a permutation.
+# Loads for minimal routing of a permutation, whose few links saturate early.
 _FEW_LINKS = LoadSteps(precision=0.01)
-_ONE_LINK = LoadSteps(precision=0.005, steps=8)  # loads if all hosts of a group share one link
+_ONE_LINK = LoadSteps(precision=0.005, steps=8)  # for patterns in which a group's hosts share a link
 _QUICK_FEW_LINKS = LoadSteps(precision=0.05, steps=1, max_load=0.5)
 _SMALL = (
     (network("PS-IQ", "polarstar", q=2, supernode="iq", degree=3), 2),
@@ -67,21 +67,21 @@ class _Routings:
     detour_hops: int = 6
 
 
-Fabrics = dict[str, FabricOptions]  # by the labels of their curves
-# Families whose routings differ from the defaults.
+Fabrics = dict[str, FabricOptions]  # label of a curve -> its network with a routing
+# Family -> its routings, if they differ from the defaults.
 _OWN = {
     "dragonfly": _Routings("hierarchical", adaptive=UGAL_HIERARCHICAL),
-    "megafly": _Routings(detour_hops=10),  # twice the diameter of all routers, also those without endpoints
+    "megafly": _Routings(detour_hops=10),  # twice the diameter, which here includes routers without endpoints
     "bundlefly": _Routings(adaptive=UGAL_OF_MANY_GROUPS),
     "hyperx": _Routings(adaptive=UGAL_OF_MANY_GROUPS),
-    # Its many minimal paths need 12 GB even with 64 intermediate routers in a group, UGAL's default.
+    # Spectralfly has so many minimal paths that even UGAL's default, 64 intermediate routers, needs 12 GB.
     "spectralfly": _Routings(adaptive="ugal"),
     "fat-tree": _Routings("nca"),
 }
 
 
 def fabrics(scale: Scale) -> tuple[Fabrics, Fabrics, Fabrics]:
-    """Returns the networks of Table 3 with minimal routings, with UGAL, and the fat tree.
+    """Returns three dicts: networks of Table 3 with minimal routing, the same with UGAL, and the fat tree.
 
     Args:
         scale: the scale; at quick scale there are five small networks.
@@ -162,11 +162,13 @@ def adversarial(curves: MeasuredCurves) -> Values:
 
 
 def worst_of(named: Mapping[Name, MeasuredCurve], low: Iterable[str], routing: str, pattern: str) -> Value:
-    """Returns the largest load at saturation of some networks over the smallest of the others.
+    """Compares the best of some networks with the worst of all others, by their loads at saturation.
+
+    Returns the ratio of the highest load among the first networks to the lowest load among the others.
 
     Args:
         named: curves by name.
-        low: labels of the first networks.
+        low: labels of the first networks, which the paper says saturate at lower loads.
         routing: `MIN` or `UGAL`; the fat tree, which has one routing, is left out.
         pattern: name of the pattern.
     """
@@ -175,11 +177,13 @@ def worst_of(named: Mapping[Name, MeasuredCurve], low: Iterable[str], routing: s
 
 
 def _best_of(named: Mapping[Name, MeasuredCurve], high: Iterable[str], routing: str, pattern: str) -> Value:
-    """Returns the smallest load at saturation of some networks over the largest of the others.
+    """Compares the worst of some networks with the best of all others, by their loads at saturation.
+
+    Returns the ratio of the lowest load among the first networks to the highest load among the others.
 
     Args:
         named: curves by name.
-        high: labels of the first networks.
+        high: labels of the first networks, which the paper says saturate at higher loads.
         routing: `MIN` or `UGAL`; the fat tree, which has one routing, is left out.
         pattern: name of the pattern.
     """
@@ -190,11 +194,11 @@ def _best_of(named: Mapping[Name, MeasuredCurve], high: Iterable[str], routing: 
 def _divided_loads(
     named: Mapping[Name, MeasuredCurve], some: Iterable[str], routing: str, pattern: str
 ) -> tuple[list[Value], list[Value]]:
-    """Returns the loads at saturation of some networks, and those of all others.
+    """Returns two lists: the loads at saturation of the networks in `some`, and of all other networks.
 
     Args:
         named: curves by name.
-        some: labels of the first networks.
+        some: labels of networks.
         routing: `MIN` or `UGAL`.
         pattern: name of the pattern.
     """

@@ -24,7 +24,7 @@ _RADIXES = range(8, 129)
 _DIAMETER = 3
 # Kinds of supernodes in the paper; PolarLab has more.
 _KINDS = ("iq", "paley", "complete")
-# Networks of Table 3 with the hosts at each router.
+# (network, hosts per router) for each network of Table 3.
 TABLE_3 = (
     (network("PS-IQ", "polarstar", q=11, supernode="iq", degree=3), 5),
     (network("PS-Pal", "polarstar", q=8, supernode="paley", degree=6), 5),

@@ -40,7 +40,7 @@ def _networks(scale: Scale) -> Iterator[Balanced]:
 
 
 def _row(one: Balanced) -> Row:
-    """Divides the shortest paths of a network into acyclic layers, and returns its row with their number."""
+    """Divides a network's shortest paths into acyclic layers, and returns a row with the number of layers."""
     graph = one.network.graph()
     sizes = divide_into_layers(balanced_paths(graph, one.hosts), 2 * graph.links)
     return {

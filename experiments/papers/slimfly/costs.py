@@ -27,9 +27,9 @@ from topology.costs.prices import Prices
 
 SLIM_FLY = Balanced(network("SF", "slimfly", q=19), 15, 10_830)
 _COMPARED = ("DF", "FT-3", "FBF-3")
-_MIN_ENDPOINTS = 50  # endpoints; a dragonfly with 6 would stretch the axes
-_LIMIT, _QUICK_LIMIT = 20_000, 6000  # endpoints of the largest networks
-_MORE = 1500  # endpoints added to Slim Fly
+_MIN_ENDPOINTS = 50  # a dragonfly with 6 endpoints would stretch the axes
+_LIMIT, _QUICK_LIMIT = 20_000, 6000  # largest numbers of endpoints
+_MORE = 1500  # minimum number of endpoints to add to Slim Fly
 
 
 def costs(scale: Scale) -> ItemResult:
@@ -132,7 +132,7 @@ def _grown() -> Balanced:
 
 
 def _of_ports(family: str, ports: int) -> Balanced:
-    """Returns the largest network of a family whose routers have at most a number of ports.
+    """Returns the largest network of a family whose routers have no more ports than a limit.
 
     Args:
         family: the paper's abbreviation, one of FAMILIES.
@@ -151,7 +151,7 @@ def _row(chosen: str, one: Balanced, prices: Prices) -> Row:
     """Returns the row of a network.
 
     Args:
-        chosen: words that say why it is compared, such as `same size`.
+        chosen: reason in words for which the network is compared, such as `same size`.
         one: the network.
         prices: the prices.
     """

@@ -24,8 +24,8 @@ _COMPARED_SIZE, _HYPERCUBE_SIZE = 10_000, 1024
 _MEDIAN_RUNS, _QUICK_MEDIAN_RUNS = 30, 5  # orders of failures of large networks
 # A dragonfly with 8320 endpoints, nearer to 2^13 than the canonical one, with random global links.
 _TRUNKED = network("DF, 2 random links", "dragonfly", a=16, h=8, trunking=2, arrangement="random")
-_GROWING = ("SF", "DF", "DLN", _TRUNKED.label)  # networks whose distances are computed for all orders
-# Names of families that Table III abbreviates in another way.
+_GROWING = ("SF", "DF", "DLN", _TRUNKED.label)  # networks with distances for every order of failure
+# Abbreviation of a family in Table III -> its abbreviation elsewhere in the paper.
 _ELSEWHERE = {"LH": "LH-HC", "FT": "FT-3", "FBF": "FBF-3"}
 # Claims of Table III: (name of the family there, number of endpoints).
 _CLAIMED = (
@@ -66,7 +66,7 @@ def bisections(scale: Scale) -> ItemResult:
 
 
 def _with_endpoints(row: Row, endpoints: int) -> Row:
-    """Adds the number of endpoints, a label with it, and the cut links per endpoint to a bisection's row."""
+    """Returns a bisection's row with added columns: endpoints, cut links per endpoint, and a longer label."""
     network = f"{row['family']}, N = {endpoints:,}"
     return {**row, "network": network, "endpoints": endpoints, "per_endpoint": row["cut"] / endpoints}
 
@@ -111,7 +111,7 @@ def distances(scale: Scale) -> ItemResult:
     found = failures(networks, Scale(scale.quick, scale.number(_MEDIAN_RUNS, _QUICK_MEDIAN_RUNS)))
 
     def last(label: str, column: str, most: float) -> float:
-        """Returns the last share before a column first exceeds a limit."""
+        """Returns the share of failed links before a network's value in a column first exceeds a limit."""
         reached = math.nan
         for row in found.rows:
             if row["network"] == label:

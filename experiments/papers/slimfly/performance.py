@@ -44,7 +44,7 @@ _PORT_FLITS, _BUFFERS, _QUICK_BUFFERS = 64, (8, 16, 32, 128, 256), (8, 256)
 _Q, _QUICK_Q = 19, 5
 _BALANCED, _QUICK_BALANCED = 15, 4
 _HOSTS, _QUICK_HOSTS = (_BALANCED, 16, 18), (_QUICK_BALANCED, 5)
-# Loads for a pattern under which the packets of 2 p hosts, with p = 15, share one link.
+# Loads for a pattern under which 2 p hosts, with p = 15, share one link.
 _ONE_PATH, _QUICK_ONE_PATH = (
     LoadSteps(precision=0.0025, steps=5, max_load=0.5),
     LoadSteps(precision=0.01, steps=5, max_load=0.5),
@@ -87,7 +87,7 @@ def slim_fly(q: int, hosts: int, name: str) -> FabricOptions:
 
 
 def _others(scale: Scale) -> dict[str, FabricOptions]:
-    """Returns label of a curve -> network, with its routing: a dragonfly and a fat tree.
+    """Returns label of a curve -> network with its routing, for a dragonfly and a fat tree.
 
     They have about as many endpoints as the Slim Fly.
     """

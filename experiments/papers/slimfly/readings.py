@@ -19,7 +19,7 @@ from topology.base import Topology
 STEPS = (np.arange(20) * 0.05).round(2)
 # Suffix of a column, such as `connected_90` -> share of the runs that must keep the property.
 _SHARES: Mapping[str, float] = {"half": 0.5, "80": 0.8, "90": 0.9, "all": 1.0}
-# The columns of `small_distances`, for networks without these numbers.
+# Empty cells in the columns of `small_distances`, for networks that lack them.
 NO_DISTANCES: Mapping[str, None] = dict.fromkeys(("diameter_4", "diameter_two_more", "path_one_more"))
 _HALVINGS = 50
 
@@ -32,9 +32,9 @@ def small_distances(topology: Topology, runs: int) -> dict[float, dict[str, floa
         runs: the number of orders.
 
     Returns:
-        Share of failed links, a multiple of 5 % -> name of a column -> share of the runs, 0 to 1: runs whose
-        diameter is at most 4, whose diameter has grown by at most 2, and whose average path has grown by at
-        most one hop.
+        Share of failed links, a multiple of 5 % -> name of a column -> share of the runs with a property,
+        0 to 1. The properties are a diameter of at most 4, a diameter that has grown by at most 2, and an
+        average path that has grown by at most one hop.
     """
     diameters, paths = np.full((2, runs, len(STEPS)), np.inf)  # infinite where the graph is not connected
     for run, order in enumerate(failure_orders(topology, runs)):
@@ -53,7 +53,7 @@ def last_step(shares: npt.NDArray[np.float64], least: float) -> float:
     """Returns the last step at which at least a certain share of the runs still has a property.
 
     Args:
-        shares: the share of the runs that keep it at each step; 1 without failures.
+        shares: for each step of 5 %, the share of the runs that keep the property; without failures it is 1.
         least: the required share.
 
     Returns:

@@ -78,7 +78,7 @@ def flow_summary(record: RunRecord) -> FlowSummary:
 
 
 def flow_fractions(record: RunRecord) -> dict[str, Any]:
-    """Returns offered and accepted load in the window, in frames without retransmissions.
+    """Returns offered and accepted load in the window; retransmitted frames do not count.
 
     Args:
         record: observations of the run.
@@ -213,7 +213,10 @@ def _quantiles(values: Times) -> Quantiles:
 
 
 def _bytes(record: RunRecord, outcome: FlowOutcome) -> FlowBytes:
-    """Returns the bytes of all flows, and the bytes on links: as flows imply, and as queues counted them."""
+    """Returns the bytes of all flows, and their bytes on all links between routers.
+
+    The bytes on links are computed from the flows' bytes and hops, and also counted by the links' queues.
+    """
     flows, there, back = outcome.flows, *_wire_bytes(outcome)
     hops = _mean_hops(record, outcome)
     source, destination = flows["source"], flows["destination"]
@@ -241,7 +244,10 @@ def _bytes(record: RunRecord, outcome: FlowOutcome) -> FlowBytes:
 
 
 def bytes_sent_by_hosts(outcome: FlowOutcome) -> npt.NDArray[np.int64]:
-    """Returns the bytes of all frames that the flows made each host send, from TCP_INFO: int64, hosts."""
+    """Returns, for each host, the bytes of all frames that it sent for flows: int64, hosts.
+
+    The kernel counted them per flow (TCP_INFO). They include acknowledgements.
+    """
     there, back = _wire_bytes(outcome)
     total = np.zeros(len(outcome.window_bytes), np.int64)
     np.add.at(total, outcome.flows["source"], there)
@@ -250,7 +256,10 @@ def bytes_sent_by_hosts(outcome: FlowOutcome) -> npt.NDArray[np.int64]:
 
 
 def _wire_bytes(outcome: FlowOutcome) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
-    """Returns the bytes of frames sent by each flow's source, and by its destination, from TCP_INFO."""
+    """Returns, for each flow, the bytes of the frames that its source and its destination sent.
+
+    The result is two arrays with one entry per flow, from the kernel's counters (TCP_INFO).
+    """
     flows = outcome.flows
     there = flows["sent_bytes"] + FRAME_HEADER_BYTES * flows["sent_segments"]
     back = FRAME_HEADER_BYTES * flows["answer_segments"]
@@ -261,9 +270,9 @@ def _wire_bytes(outcome: FlowOutcome) -> tuple[npt.NDArray[np.int64], npt.NDArra
 
 
 def _mean_hops(record: RunRecord, outcome: FlowOutcome) -> Times:
-    """Returns the mean hops from host to host: float64, hosts x hosts.
+    """Returns, for each ordered pair of hosts, the mean hops of its frames: float64, hosts x hosts.
 
-    The mean is over sampled frames, weighted by their bytes; a pair without samples has its distance instead.
+    The mean is over sampled frames, weighted by their bytes. For a pair without samples, it is the distance.
     """
     sampled = outcome.sampled_bytes
     measured = outcome.hop_bytes / np.maximum(sampled, 1)

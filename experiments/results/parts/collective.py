@@ -33,7 +33,7 @@ class CollectiveSize:
 
 @dataclass(frozen=True)
 class Acknowledgements:
-    """Frames of a collective with acknowledgements only.
+    """Frames of a collective that carry only acknowledgements.
 
     Attributes:
         sent: frames that ranks sent.

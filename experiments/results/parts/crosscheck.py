@@ -32,7 +32,7 @@ class Compared:
         accepted_predicted: accepted load by the fluid model; None for adaptive routings.
         hops_mean, hops_mean_simulated: mean number of links between routers that packets took.
         queueing_frame_times, queueing_frame_times_simulated: mean queueing time of packets, in transmission
-            times of a frame.
+            times of a frame; the measured one, a latency minus held times, may be below 0 at low loads.
         latency_ms_simulated: mean latency in ms until arrival of the first bit in the simulation; comparable
             to `latency_ms` of a run without processing times of programs.
         seed: seed of the random generator.
@@ -58,7 +58,7 @@ class Compared:
 
 @dataclass(frozen=True, kw_only=True)
 class Judged:
-    """A quantity of replications compared to its mean in their simulations.
+    """Mean of a quantity over measured replications, compared to its mean over their simulations.
 
     Attributes:
         mean: measured mean over the replications.

@@ -69,8 +69,8 @@ def schedule_text(faults: Sequence[Fault], asked: str | None = None, seed: int =
 
     Args:
         faults: the faults.
-        asked: requested random failures, from which they were drawn; None if they were not drawn.
-        seed: seed with which they were drawn.
+        asked: requested random failures from which the faults were drawn; None if they were not drawn.
+        seed: seed with which the faults were drawn.
     """
     drawn = [f"# drawn from {asked} with seed {seed}"] if asked is not None else []
     return "".join(f"{line}\n" for line in [*drawn, *(fault.line for fault in faults)])
@@ -80,8 +80,8 @@ def replan_text(failed: str, drained: str = "none") -> str:
     """Returns the description of an installed plan.
 
     Args:
-        failed: names of the failed links and switches that it avoids, or `none`.
-        drained: names of the drained links and switches that it avoids, or `none`.
+        failed: names of the failed links and switches that the plan avoids, or `none`.
+        drained: names of the drained links and switches that the plan avoids, or `none`.
     """
     places = [f"without {failed}"] if failed != "none" else []
     places += [f"around {drained} (drained)"] if drained != "none" else []

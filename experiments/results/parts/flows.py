@@ -65,7 +65,8 @@ class FlowBytes:
         payload: payload that arrived.
         resent: payload that was retransmitted.
         wire: frames without FCS that sources and destinations sent, by the kernel's counters (TCP_INFO).
-        links_by_flows: sum over flows of these bytes times hops, minus links that lost frames did not cross.
+        links_by_flows: sum over flows of these bytes times the hops of the flow's path, minus the bytes of
+            lost frames on links that they did not reach.
         links_counted: bytes counted by the queues of links between routers; None if not observed.
         links_error: links_by_flows / links_counted - 1.
     """
@@ -78,7 +79,7 @@ class FlowBytes:
     links_error: float | None = None
 
     def over_seeds(self, entries: Sequence[FlowBytes]) -> FlowBytes:
-        """Returns the sums over several seeds with their combined error."""
+        """Returns the sums over several seeds, with the error of the summed bytes on links."""
         counted = self.links_counted if all(e.links_counted is not None for e in entries) else None
         error = round(self.links_by_flows / counted - 1, 5) if counted else None
         return replace(self, links_counted=counted, links_error=error)
@@ -140,7 +141,10 @@ def class_rows(classes: Sequence[FlowClass]) -> list[dict[str, Any]]:
 
 
 def flow_results(flows: FlowSummary) -> dict[str, float | None]:
-    """Returns name in comparisons -> count, slowdown or time, for all flows and for each class of sizes."""
+    """Returns name -> number of flows, slowdown or time, for all flows and for each class of sizes.
+
+    The names are those that comparisons show.
+    """
     counts: dict[str, float | None] = {}
     slowdowns: dict[str, float | None] = {}
     times: dict[str, float | None] = {}

@@ -103,7 +103,7 @@ def check_joins(settings: SweptSettings, fabric: Any, held: Any, folder: Path) -
 
 
 def _other_sweep(folder: Path, what: str, has: object, wants: object) -> ParameterError:
-    return ParameterError(f"{folder} contains a sweep {what} {has}, not {wants}; choose another --out")
+    return ParameterError(f"{folder} contains a sweep {what} {has}, not {wants}; give a new --out")
 
 
 def swept_values(sweep: SweepOptions) -> dict[str, Any]:
@@ -123,7 +123,7 @@ def joined(manifest: Any, held: Any, directory: RunDirectory) -> Any:
     Args:
         manifest: the new manifest.
         held: manifest of the earlier points, which vary the same keys; None if there are none.
-        directory: the folder, opened by this session.
+        directory: the folder, which this process has opened.
 
     Raises:
         ParameterError: a plug-in in the folder differs from the new one of the same name.

@@ -146,7 +146,7 @@ def write_application(directory: RunDirectory, counts: SimulationCounts) -> None
 
 
 def _numbered(iterations: tuple[Iteration, ...]) -> Iterator[tuple[int, Iteration]]:
-    """Yields (index, from 0, among the iterations of the same message size; iteration)."""
+    """Yields (index, iteration); the index counts iterations of the same message size from 0."""
     before = [one.phase for one in iterations]
     for place, one in enumerate(iterations):
         yield place - before.index(one.phase), one

@@ -21,8 +21,8 @@ from simulation.timing import unloaded_cycles
 
 MIN_BATCHES, MAX_BATCHES = 10, 30
 MAX_AUTOCORRELATION = 0.2
-# If the shortest batches are correlated more strongly than this, so are 10 batches of three times the length,
-# which are too few to show it.
+# If the shortest batches are correlated more strongly than this, longer batches are not tried: 10 batches of
+# three times the length are still correlated, but too few to show it.
 _MAX_INITIAL_CORRELATION = 0.5
 # Batch lengths to try, as multiples of the shortest: they give 30, 15 and 10 batches.
 _MERGED = (1, 2, 3)
@@ -31,10 +31,10 @@ Float64 = npt.NDArray[np.float64]
 
 
 def batch_means(record: SimulationRecord) -> BatchMeans | None:
-    """Returns means over batches of a simulation's window; None if it is not stationary or has few periods.
+    """Returns means over batches of a simulation's window.
 
-    Simulations with faults or applications are not stationary: faults change the network during the window,
-    and applications end.
+    The result is None if the window has too few periods, or the simulation is not stationary. Simulations
+    with faults or applications are not: faults change the network during the window, and applications end.
 
     Args:
         record: the simulation.
@@ -60,7 +60,9 @@ def batch_means(record: SimulationRecord) -> BatchMeans | None:
 
 
 def _cycles_without_links(packets: Float64, hops: npt.NDArray[np.int64], routers: RouterSettings) -> Float64:
-    """Returns the summed zero-load latencies of each period's packets in cycles, with links of latency 0.
+    """Returns, for each period, the sum of its packets' zero-load latencies in cycles.
+
+    Latencies of links are not included.
 
     Args:
         packets: number of packets in each period.
@@ -72,7 +74,9 @@ def _cycles_without_links(packets: Float64, hops: npt.NDArray[np.int64], routers
 
 
 def batch_interval(sums: Float64, weights: Float64, period: int) -> BatchInterval | None:
-    """Returns the interval of a ratio of sums, from the shortest batches that are nearly independent.
+    """Returns the confidence interval of a ratio of sums, by batch means.
+
+    The batches are the shortest ones whose means are nearly independent.
 
     Args:
         sums: numerator in each period: float64 array, (periods,), at least MIN_BATCHES periods.
@@ -102,7 +106,10 @@ def batch_interval(sums: Float64, weights: Float64, period: int) -> BatchInterva
 
 
 def _batches(sums: Float64, weights: Float64) -> Iterator[tuple[int, Float64]]:
-    """Yields (periods per batch, mean of each batch) for longer and longer batches; skips surplus periods."""
+    """Yields (periods per batch, mean of each batch) for longer and longer batches.
+
+    If the periods cannot be divided evenly into batches, the first ones are left out.
+    """
     first = -(-len(sums) // MAX_BATCHES)
     for merged in _MERGED:
         length = first * merged

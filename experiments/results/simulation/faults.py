@@ -1,4 +1,4 @@
-"""Faults of a simulation and the controller's plans for them, with the key names of runs."""
+"""Faults of a simulation and the controller's plans for them; keys have the same names as in runs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Typed results of simulations: manifest and summary, key by key, with the key names of runs."""
+"""Typed results of simulations: manifest and summary, key by key; keys have the same names as in runs."""
 
 from __future__ import annotations
 
@@ -154,8 +154,8 @@ class DeadlockRecord:
         cycle: simulated cycle in which the deadlock was detected.
         waiting: number of packets that can never move.
         arrived: number of packets that had arrived by then, since the first cycle.
-        circle: interface of each link in the cyclic dependency, whose packets wait for buffer space at the
-            next one.
+        circle: interface of each link in the cyclic dependency; packets of each link wait for buffer space at
+            the next one.
         channels: virtual channel of each of these links.
     """
 

@@ -27,7 +27,7 @@ class ApplicationRecord:
     Attributes:
         hosts: host of each rank; empty for a trace.
         graph: messages of the last phase.
-        ideals: ideal times of each phase, which is a message size or the trace.
+        ideals: ideal times of each phase; a phase is a message size, or the whole trace.
         iterations: the complete iterations.
         done: cycles from the start of the last iteration to each message's arrival, -1 if it did not arrive:
             int64 array, (messages,).
@@ -70,7 +70,7 @@ class SimulationRecord:
         traffic: specification of the traffic.
         pattern: its pattern on the fabric; None for an application.
         result: counts of all packets.
-        faults: course of the faults; None without faults.
+        faults: when each fault and each new plan took effect; None without faults.
         application: the application; None for synthetic packets.
     """
 

@@ -47,7 +47,7 @@ def approved(experiment: Experiment, approves: Callable[[Demands], bool]) -> Exp
         approves: called if another user's files request actions; returns whether the user approves them.
 
     Raises:
-        UsageError: it is not approved, or its programs cannot be read.
+        UsageError: the user does not approve the actions, or the programs cannot be read.
     """
     source = experiment.source
     foreign = source.foreign if source else None
@@ -66,7 +66,10 @@ def approved(experiment: Experiment, approves: Callable[[Demands], bool]) -> Exp
 
 
 def _listed_programs(experiment: Experiment) -> tuple[list[str], Foreign | None]:
-    """Returns the programs in the file of --exec-file, and who owns it; none if no other user does."""
+    """Returns the programs in the file of --exec-file, and that file's owner if it is another user.
+
+    Otherwise the result is an empty list and None.
+    """
     file = experiment.values.get(_EXEC_FILE)
     if file is None or os.geteuid():
         return [], None

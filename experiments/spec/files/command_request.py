@@ -1,4 +1,4 @@
-"""Reuse of an experiment by another command, such as `predict`: it takes the values of shared options."""
+"""Reuse of an experiment by another command, such as `predict`, which takes the values of shared options."""
 
 from __future__ import annotations
 
@@ -7,7 +7,9 @@ from dataclasses import replace
 from typing import Any, NamedTuple
 
 from experiments.spec.experiment import Experiment, by_option
+from experiments.spec.option import Option
 from experiments.spec.options import (
+    ENGINE,
     FAILOVER,
     KINDS,
     PROGRAMS,
@@ -16,16 +18,17 @@ from experiments.spec.options import (
     SIMULATE,
     SWEEP,
     UP,
+    noun_of,
     options_of,
 )
-from experiments.spec.variations import SHORT_FORMS, given_values
+from experiments.spec.variations import SHORT_FORMS, given_values, varied_options
 from topology.errors import UsageError
 
 PREDICT = "predict"
 
 
 class CommandRequest(NamedTuple):
-    """What a command that reuses an experiment is requested to do.
+    """The request of a command that reuses an experiment.
 
     Attributes:
         experiment: values of the command's options.
@@ -41,7 +44,7 @@ class _Several(NamedTuple):
 
     Attributes:
         key: key of the list in the table `sweep`, such as `loads`.
-        values: its text, such as `0.1,0.5`.
+        values: the list as text, such as `0.1,0.5`.
         option: the command's option for one value, such as `load`.
     """
 
@@ -65,10 +68,11 @@ def command_request(experiment: Experiment, command: str, given: Mapping[str, An
     taken: dict[str, Any] = {}
     if experiment.kind not in KINDS or experiment.kind == command:
         same = experiment.kind == command and not given
-        return CommandRequest(experiment if same else experiment.overridden(given, command), "")
+        request = experiment if same else experiment.overridden(given, command)
+        return CommandRequest(request, _engine_note(experiment, request, given))
     text = _missing_traffic(experiment) if command == PREDICT and "pattern" not in given else ""
     if command == SATURATION and experiment.kind != SIMULATE:  # other kinds have seconds, not cycles
-        text = f"saturation must start from a simulation (simulate), got a {experiment.kind}"
+        text = f"saturation must start from a simulation (simulate), got a {noun_of(experiment.kind)}"
     elif experiment.kind == SWEEP:
         taken, several = _of_sweep(experiment, command, given)
         text = _several_text(several, command) if several else ""
@@ -88,11 +92,11 @@ def command_request(experiment: Experiment, command: str, given: Mapping[str, An
 def _of_sweep(
     experiment: Experiment, command: str, given: Mapping[str, Any]
 ) -> tuple[dict[str, Any], list[_Several]]:
-    """Divides the lists of a sweep: option -> value for lists with a single value, and all other lists.
+    """Returns option -> value for a sweep's lists with a single value, and all its other lists.
 
     Args:
         experiment: the sweep.
-        command: name of the command that needs one value of each.
+        command: name of the command, which needs one value of each option.
         given: option -> value of the command; lists for these options are left out.
     """
     from experiments.spec.variations import listed_values  # imports all routings
@@ -131,12 +135,34 @@ def _missing_traffic(experiment: Experiment) -> str:
     if experiment.kind != FAILOVER and experiment.traffic_kind not in (REPLAY, PROGRAMS):
         return ""
     keys = [key for key in ("flow-file", "exec", "exec-file") if key in experiment.values]
-    got = keys[0] if keys else f"a {experiment.kind}"
+    got = keys[0] if keys else f"a {noun_of(experiment.kind)}"
     return f"predict must have a pattern and a load, got {got}; give --pattern and --load"
 
 
+def _engine_note(experiment: Experiment, request: Experiment, given: Mapping[str, Any]) -> str:
+    """Returns the note about values that a sweep's other engine lacks, or takes in another unit."""
+    if experiment.kind != SWEEP or experiment.declared_kind == request.declared_kind:
+        return ""
+    complete = experiment.complete_values
+    before, after = (varied_options(one.values.get("vary", ())) for one in (experiment, request))
+
+    def chosen(option: Option) -> bool:
+        """Returns whether users chose its value: files have what they wrote, results all defaults, too."""
+        if experiment.source is not None:
+            return True
+        derived = option.derived and option.derived(experiment, complete)
+        return bool(complete[option.name] != (derived or option.default_for(experiment.declared_kind)))
+
+    gone = experiment.values.keys() - {*request.values, *after}
+    lost = [option.name for option in experiment.options if option.name in gone and chosen(option)]
+    replaced = before if "vary" in given else {*given, *after}
+    lost += [f"vary {key}" for option, key in before.items() if option not in replaced]
+    file = f" of {experiment.source.name}" if experiment.source else ""
+    return f"--{ENGINE} {request.values[ENGINE]} ignores {', '.join(lost)}{file}" if lost else ""
+
+
 def _note(experiment: Experiment, command: str) -> str:
-    """Returns a sentence on the keys of an experiment that a command ignores; empty if users expect that."""
+    """Returns a sentence on keys that a command ignores although users may expect otherwise; may be empty."""
     file = f" of {experiment.source.name}" if experiment.source else ""
     if command == PREDICT and "faults" in experiment.values:
         return f"predicting the fabric without failures; faults{file} are ignored"

@@ -127,7 +127,7 @@ def _source(name: str, given: Mapping[str, tuple[str, str]], lines: Lines) -> So
 
 
 def _family_name(kind: str, content: Mapping[str, Any]) -> str:
-    """Returns the topology family that a file names, or else the kind's default; empty if it has none."""
+    """Returns the topology family that a file names, or else the kind's default; empty without a default."""
     table = content.get(TOPOLOGY)
     name = table.get(_NAME) if isinstance(table, dict) else None
     return str(option_of(TOPOLOGY, kind).default_for(kind) or "" if name is None else name)
@@ -169,7 +169,7 @@ def experiment_content(experiment: Experiment, *, complete: bool = False) -> dic
 
 
 def _plugins_of(experiment: Experiment) -> dict[str, str]:
-    """Returns name -> plug-in, as text, for the names in an experiment that plug-ins define."""
+    """Returns name -> text that identifies its plug-in, for each name in an experiment from a plug-in."""
     texts = (str(experiment.values.get(option, "")) for option in _NAMING)
     names = {word.partition(":")[0] for text in texts for word in text.split(",")}
     found = {name: plugin_named(name) for name in sorted(names)}
@@ -177,7 +177,7 @@ def _plugins_of(experiment: Experiment) -> dict[str, str]:
 
 
 def _check_plugins(kept: object, lines: Lines) -> None:
-    """Raises UsageError if a name is defined by another plug-in than the file says."""
+    """Raises UsageError if the plug-in of a name is missing, or differs from the one that the file states."""
     if not isinstance(kept, Mapping) or not all(isinstance(text, str) for text in kept.values()):
         raise ParameterError(
             f"{_place(lines, PLUGINS)}must be a table of names and their plug-ins, got {quoted(kept)}"
@@ -200,7 +200,7 @@ def check_kept(content: Mapping[str, Any] | None) -> None:
 def together(
     held: Mapping[str, Any] | None, content: Mapping[str, Any] | None, folder: Path
 ) -> Mapping[str, Any] | None:
-    """Adds to an experiment's content the plug-ins that earlier points in its folder used, and returns it.
+    """Returns an experiment's content with its own plug-ins and those of earlier points in its folder.
 
     Args:
         held: content of the experiment in the folder.
@@ -215,7 +215,7 @@ def together(
         if before[name] != now[name]:
             raise ParameterError(
                 f"{folder} has results of {name} from the plug-in {shortened(before[name])}, not "
-                f"{shortened(now[name])}; choose another --out"
+                f"{shortened(now[name])}; give a new --out"
             )
     return content and {**content, **({PLUGINS: {**before, **now}} if before or now else {})}
 
@@ -302,12 +302,12 @@ def _table_values(kind: str, table: str, entries: Any, name: str, lines: Lines) 
 
 
 def _line(lines: Lines, table: str, key: str = "") -> str:
-    """Returns the start of an error, with the line number of a key or table; empty if it is unknown."""
+    """Returns the start of an error's text: the line number of a key or table; empty if it is unknown."""
     return f"line {lines[table, key]}: " if (table, key) in lines else ""
 
 
 def _place(lines: Lines, table: str, key: str = "") -> str:
-    """Returns the start of an error, with line number and name of a key, a table, or a top-level key."""
+    """Returns the start of an error's text: line number and name of a key, a table, or a top-level key."""
     name = key or table
     return f"{_line(lines, table, key)[:-2]}, {name}: " if (table, key) in lines else f"{name} "
 
@@ -335,7 +335,7 @@ def option_key(option: Option) -> str:
 
 
 def _at_folder(option: Option, value: Given, folder: Path) -> Given:
-    """Returns an option's value; if it names an input file, its path becomes relative to a folder."""
+    """Returns an option's value; if it names an input file, the file's path is resolved against a folder."""
     if not isinstance(value, str) or option.name == "out":
         return value
     path = option.file_named(value)

@@ -1,4 +1,4 @@
-"""Input files named in option values that may also have other forms."""
+"""Finds the input files in values of options that need not name a file, such as a pattern."""
 
 from __future__ import annotations
 

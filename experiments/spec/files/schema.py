@@ -132,7 +132,7 @@ def _family_schema(family: str, default: bool) -> dict[str, Any]:
 
     Args:
         family: name of the family.
-        default: whether it is the kind's default family, whose parameters have defaults, too.
+        default: whether the family is the default of the kind, so that its parameters have defaults, too.
     """
     table = _object(family_options(family), "", f"{family}: {FAMILIES[family].summary}")
     table["properties"] = {"name": {"const": family}, **table["properties"]}

@@ -50,7 +50,7 @@ class Source:
         """Returns a copy for an experiment in which further options have values from the file.
 
         Args:
-            names: these options; another user's file then counts as their giver, too.
+            names: these options. If another user owns the file, they count as given by that user.
         """
         foreign = self.foreign
         return replace(self, foreign=foreign and foreign.of(foreign.options.union(names)))

@@ -18,7 +18,8 @@ from topology.costs.racks import links_of_racks, racks_of
 
 __all__ = ["MemberCosts", "member_costs", "prices_from", "rack_numbers", "search_remark"]
 
-# Number of searches for a bisection -> largest number of routers; without METIS, large graphs take long.
+# Number of searches for a bisection -> largest number of routers of graphs that get so many searches. Without
+# METIS, searches in large graphs take long.
 _SEARCHES = {8: 1000, 2: 4000, 1: 1 << 14}
 
 
@@ -28,7 +29,7 @@ class MemberCosts:
 
     Attributes:
         bisection: share of the links between the best halves of a few searches.
-        cables: number of pairs of racks that links join, by a bundle of cables each.
+        cables: number of pairs of racks with links between them; each pair has one bundle of cables.
         cost_per_endpoint: price of routers and cables for each host, in $.
     """
 
@@ -73,8 +74,9 @@ def rack_numbers(topology: Topology) -> Mapping[str, Any]:
         topology: the graph.
 
     Returns:
-        Numbers of racks, of rows and columns of the floor, of links, and of pairs of racks that links join
-        (`cables`); of each rack in `each`, numbered from 1 along the rows; of each such pair in `bundles`.
+        Key -> value. The totals are the numbers of racks, of rows and columns on the floor, of links inside
+        and between racks, and of pairs of racks with links between them (`cables`). `each` has an entry per
+        rack, numbered from 1 along the rows. `bundles` has an entry per pair of racks with links.
     """
     racks = racks_of(topology)
     links = links_of_racks(topology, racks)

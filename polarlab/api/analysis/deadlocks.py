@@ -119,7 +119,7 @@ def deadlock_record(proof: DeadlockProof) -> dict[str, Any]:
 
 
 def check_certificate(path: Path, failures: str) -> None:
-    """Raises UsageError unless a certificate can be written to a file, for a proof under some failures."""
+    """Raises UsageError unless a proof with these `failures` can write its certificate to a file."""
     if failures != "none":
         raise UsageError(
             f"failures must be none for a certificate, which needs one set of paths, got {failures}"
@@ -132,7 +132,8 @@ def check_certificate(path: Path, failures: str) -> None:
 def write_certificate(proof: DeadlockProof, path: Path) -> None:
     """Writes the order of the channels as a new CSV file: link, port, virtual_channel, rank.
 
-    The port belongs to the sending switch, the link's first; it distinguishes parallel links.
+    A link is written as `s1-s7`, the sending switch first. The port is the sending switch's, which
+    distinguishes parallel links.
 
     Args:
         proof: an acyclic proof without failures.

@@ -308,8 +308,8 @@ def _item(
         name: the figure, table or section, such as `fig12`.
         scale: the scale.
         settings: the folder, and the processes that simulate.
-        needed: whether it is an error (NoPointsError) if the folder has no points of it and none are to be
-            simulated; otherwise None is returned.
+        needed: whether it is an error (NoPointsError) if the folder has no points of the item and none are to
+            be simulated; if not, None is returned.
     """
     try:
         return reproduce_item(paper, name, scale, settings)

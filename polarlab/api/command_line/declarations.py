@@ -23,6 +23,7 @@ from experiments.spec.options import (
     declared_kind,
     every_option,
     family_options,
+    noun_of,
     options_of,
     own_options,
 )

@@ -99,7 +99,7 @@ def print_summary(arguments: argparse.Namespace, summary: FailoverSummary) -> No
 
 
 def _controller_note(summary: FailoverSummary) -> str | None:
-    """Breaks down the time until a new controller's plan was in place; None if there was no new one."""
+    """Describes the steps until a restarted controller's plan was in place; None without a restart."""
     restart, converged_ms = summary.controller_restart, summary.controller_converged_ms
     if not (restart and converged_ms and restart.listening_ms and restart.connected_ms):
         return None
@@ -116,7 +116,7 @@ def _controller_note(summary: FailoverSummary) -> str | None:
 
 
 def print_series(arguments: argparse.Namespace, series: FailoverSeries) -> None:
-    """Prints the result of several failovers: each, and the distributions of their values."""
+    """Prints the results of several failovers: a row for each, and the distributions of their values."""
     from polarlab.api.command_line.records import plain, readable
 
     result, tables = plain(series), series.distributions()
@@ -130,7 +130,7 @@ def print_series(arguments: argparse.Namespace, series: FailoverSeries) -> None:
 
 
 def _result_word(row: dict[str, Any]) -> str:
-    """Returns the word for a failover's result in the table of its series."""
+    """Returns the word in the table of a series that summarizes one failover's result."""
     if row.get("interrupted"):
         return "interrupted"
     return "negative" if row.get("negative") else "good"

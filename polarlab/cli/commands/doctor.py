@@ -1,4 +1,4 @@
-"""`polarlab doctor`: capabilities of this machine, features with their lacks, and fabrics that fit."""
+"""`polarlab doctor`: capabilities of this machine, features with missing requirements, fabrics that fit."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ EXAMPLES = ("sudo polarlab doctor", "polarlab doctor --json")
 
 
 def run(arguments: argparse.Namespace) -> Status:
-    """Prints the machine's capabilities; returns MACHINE if one that fabrics need is missing."""
+    """Prints the machine's capabilities; returns MACHINE if a requirement of fabrics is missing."""
     machine = polarlab.doctor()
     fabrics = list(map(_row, machine.fabrics))
     if arguments.json:

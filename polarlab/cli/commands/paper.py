@@ -29,7 +29,7 @@ _BOUNDS = {"equal": "", "at-least": ">= ", "at-most": "<= "}
 
 
 def run(arguments: argparse.Namespace) -> Status:
-    """Prints claims with computed numbers; returns NEGATIVE if one disagrees without a note."""
+    """Prints claims with computed numbers; returns NEGATIVE if a number disagrees without a note."""
     from polarlab.api.analysis.papers import LIST
     from polarlab.api.command_line.events import Unthrottled
 
@@ -103,7 +103,7 @@ def _check_list(arguments: argparse.Namespace) -> None:
 
 
 def _missing_item(paper: str) -> str:
-    """Returns the error if a command line names a paper but no figure or table of it."""
+    """Returns the error message for a command line that names a paper but no figure or table of the paper."""
     names = [one.item for one in polarlab.papers() if one.paper == paper and one.computed]
     return (
         f"paper {paper} needs an item, one of {', '.join([*names, 'all'])}"
@@ -141,7 +141,7 @@ def _print(found: polarlab.Reproduction) -> None:
 
 
 def _simulations(item: ReproducedItem) -> str:
-    """Returns the time of the simulations of a figure in words; empty if it has none."""
+    """Returns the time of a figure's simulations in words; empty if the figure has none."""
     if item.core_seconds is None:
         return ""
     return f", simulations {item.core_seconds:.1f} s on one core"

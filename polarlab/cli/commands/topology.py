@@ -27,8 +27,8 @@ EXAMPLES = (
 )
 
 _STANDARD_OUTPUT = "-"
-_MAX_CLASSES = 10  # number of classes in the text output
-_MAX_RACKS = 16  # largest number of racks for which the table shows the links between every two of them
+_MAX_CLASSES = 10  # largest number of classes that the text output lists
+_MAX_RACKS = 16  # up to this number of racks, the table has the links between every two racks
 
 
 def run(arguments: argparse.Namespace) -> Status:

@@ -27,7 +27,7 @@ class Announcer:
             if self._typing:
                 print("\r\033[K", end="", flush=True)
             self._progress(event)
-            self._progress.rest()  # at the prompt, no bar may stay on the terminal
+            self._progress.rest()  # a bar would disturb the prompt
             if self._typing:
                 _redraw_line()
 

@@ -111,7 +111,7 @@ class SessionPrompt(FabricCLI):
     # ---- verbs ----
 
     def __getattr__(self, name: str) -> Callable[[str], None]:
-        """Returns the command of a verb, as `do_fail`, which Python's `cmd` looks for by this name."""
+        """Returns the function for a verb's command; Python's `cmd` asks for it by a name like `do_fail`."""
         command = name.removeprefix("do_")
         if command == name or command not in self._commands:
             raise AttributeError(name)
@@ -198,7 +198,7 @@ class SessionPrompt(FabricCLI):
         print("\nOther commands of Mininet: " + ", ".join(others))
 
     def _summaries(self, name: str) -> list[str]:
-        """Returns lines that say what a command does: one per verb, or the first one of its help."""
+        """Returns lines that summarize a command: one line per verb, or else the first line of its help."""
         if command := self._commands.get(name):
             return command.help().partition("\n\n")[0].splitlines()
         return inspect.cleandoc(getattr(self, f"do_{name}").__doc__ or "").splitlines()[:1]
@@ -217,7 +217,7 @@ def serve(
     recorder: SessionRecorder | None = None,
     web: Callable[[Web], str] | None = None,
 ) -> bool:
-    """Runs the given lines until one fails, or else the lines of standard input or of the terminal.
+    """Runs the given lines until one fails; without given lines, runs the lines that users type or pipe.
 
     Args:
         session: the session.

@@ -120,7 +120,7 @@ def test_routers_of_polarstar_are_told_by_their_supernodes():
     text = "\n".join(explain(topology, "min", 3, far * 8).geometry)
     assert "s4 is vertex 3 of the supernode at the point (" in text
     first = int(structure.next_hops(0, far)) * 8 + 1
-    assert "adjacent to both is their cross product's, at " in text
+    assert "adjacent to both is at the cross product of their points, " in text
     assert f"(s{first} to s{first + 7})" in text
     assert "the same supernode" in explain(topology, "min", 0, 5).geometry[1]
     near = int(structure.neighbours(0)[0])

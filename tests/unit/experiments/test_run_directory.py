@@ -5,6 +5,7 @@ import fcntl
 import os
 import stat
 import subprocess
+from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
@@ -25,6 +26,12 @@ from topology.errors import MachineError, ParameterError
 def test_directory_is_made_with_its_parents(tmp_path, name):
     assert RunDirectory(tmp_path / name).path == tmp_path / name
     assert (tmp_path / name).is_dir()
+
+
+def test_a_file_system_without_new_folders_is_named_as_such():
+    with pytest.raises(MachineError, match="/proc/x cannot be written") as refused:
+        RunDirectory(Path("/proc/x"))
+    assert "removed" not in str(refused.value)
 
 
 def test_an_empty_directory_is_taken(tmp_path):

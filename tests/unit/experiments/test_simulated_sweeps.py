@@ -9,6 +9,7 @@ import socket
 import subprocess
 import sys
 import time
+import tomllib
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -32,6 +33,8 @@ from experiments.simulation.code_version import code_version
 from experiments.simulation.fabric import planned_routing
 from experiments.simulation.task import Task
 from experiments.spec.experiment import Experiment
+from polarlab.api.requests import request_of
+from polarlab.cli import main as entry
 from topology.errors import MachineError, ParameterError, PolarLabError, UsageError
 
 SWEPT = {
@@ -262,6 +265,74 @@ def test_an_experiment_of_another_engine_keeps_what_means_the_same():
     assert other.values == {"topology": "polarfly", "q": 3, "engine": "emulation", "hosts": 2, "loads": "0.5"}
 
 
+REAL = """version = 1
+kind = "sweep"
+[topology]
+name = "polarfly"
+q = 3
+[fabric]
+link-rate = "500kbit"
+[traffic]
+warmup = 4
+duration = 8
+[sweep]
+routings = ["min", "ugal-pf"]
+loads = [0.6]
+vary = { "ugal-pf.threshold" = [0.2, 0.4], "queue" = [8, 16] }
+[output]
+out = "here"
+"""
+SIMULATED = (
+    REAL.partition("[fabric]")[0]
+    + """[sweep]
+engine = "simulation"
+routings = ["min"]
+vary = { load = [0.1, 0.2], "packet-flits" = [2, 4] }
+[traffic]
+cycles = 500
+[simulation]
+virtual-channels = 6
+"""
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "engine", "kept", "vary", "lost"),
+    [
+        (REAL, "simulation", {"loads": "0.6", "out": "here"}, ["ugal-pf.threshold=0.2,0.4"],
+         "--engine simulation ignores link-rate, duration, warmup, vary queue of"),
+        (SIMULATED, "emulation", {"routings": "min"}, ["load=0.1,0.2"],
+         "--engine emulation ignores cycles, virtual-channels, vary packet-flits of"),
+    ],
+    ids=["real", "simulated"],
+)  # fmt: skip
+def test_a_file_swept_on_the_other_engine_keeps_what_applies_and_names_the_rest(
+    text, engine, kept, vary, lost, tmp_path, capsys
+):
+    file = tmp_path / "sweep.toml"
+    file.write_text(text)
+    assert entry.main(["sweep", str(file), "--engine", engine, "--print-config"]) == 0
+    out, err = capsys.readouterr()
+    assert err == f"polarlab: {lost} {file}\n"
+    values = {key: value for table in tomllib.loads(out).values() if isinstance(table, dict)
+              for key, value in table.items()}  # fmt: skip
+    assert {**kept, "vary": vary} == {key: values[key] for key in (*kept, "vary")}
+    with pytest.warns(UserWarning, match=lost):
+        asked = request_of("sweep", str(file), {"engine": engine})
+    assert [*asked.values["vary"]] == vary
+
+
+def test_values_given_for_the_other_engine_are_not_named_as_ignored(tmp_path, capsys):
+    file = tmp_path / "sweep.toml"
+    file.write_text(REAL)
+    words = f"sweep {file} --engine simulation --warmup 300 --vary cycles=500,600 --print-config"
+    assert entry.main(words.split()) == 0
+    out, err = capsys.readouterr()
+    assert "warmup = 300" in out
+    assert 'vary = ["cycles=500,600"]' in out
+    assert err == f"polarlab: --engine simulation ignores link-rate, duration of {file}\n"
+
+
 def test_places_that_do_not_fit_are_refused(tmp_path):
     for given, message in (
         ({"workers": 0}, "workers must be 1 to 1024"),
@@ -359,6 +430,23 @@ def test_a_worker_of_another_version_that_joins_later_refuses_its_tasks():
         cluster.done_on_worker(None, None, "polarlab 9")
     assert code_version() in str(caught.value)
     assert "polarlab 9" in str(caught.value)
+
+
+@pytest.mark.usefixtures("own_names")
+def test_a_plugin_that_fails_on_a_cluster_is_named_with_its_line(workers, tmp_path):
+    file = tmp_path / "mine.py"
+    file.write_text(
+        "import dataclasses\nfrom polarlab.extend import register\n"
+        "from routing.algorithms import ugal  # of PolarLab's own: no plug-in does so\n"
+        "def law(group, ports): return [].nothing\n"
+        "failing = dataclasses.replace(ugal.ROUTING, law_maker=lambda datapath_id, **values: law)\n"
+        'register("failing", failing)\n'
+    )
+    polarlab.register(file)
+    given = {**SWEPT, "routings": "failing", "decision": "buckets:period=40"}
+    for place in ({"workers": 2}, {"scheduler": workers[0], **TRUSTED}):
+        with pytest.raises(UsageError, match=r"mine\.py.* line 4: AttributeError"):
+            polarlab.sweep("polarfly", out=tmp_path / "swept", **place, **given)
 
 
 def test_a_cluster_makes_plans_for_faults_and_loops_anew(workers, tmp_path):

@@ -125,6 +125,12 @@ WRONG = {
     "arguments": (MIRROR.replace("routers, generator", "routers"), "mirror mirrored generator"),
     "default": (DETOUR.replace("default=8", "default=9"), "detour neighbours 8 9"),
     "type": (DETOUR.replace('type=int, help="most', 'type=list, help="most'), "detour neighbours bool list"),
+    "packet law": (DETOUR.replace('"-", plan', '"-", packet_law=min, plan'), "packet_law detour PacketLaw"),
+    "packet rule": (DETOUR.replace('"-", plan', '"-", packet_law=PacketLaw("min"), plan'), "PacketRule min"),
+    "shared": (
+        DETOUR.replace('"-", plan', '"-", packet_law=PacketLaw(PacketRule.PRODUCT, ("size",)), plan'),
+        "detour packet_law size",
+    ),
     "group": (DETOUR.replace('"classic"', '"mine"'), "ring classic mine"),
     "name of the class": (DETOUR.replace('name = "ring"', 'name = "circle"'), "ring circle"),
 }
@@ -141,6 +147,150 @@ def test_a_wrong_file_is_one_line(text, words, written, capsys):
         *polarlab.families(),
         *polarlab.routings(),
     }
+
+
+KINDS = """
+import numpy as np
+from polarlab.extend import *
+
+class Ring(SearchedTopology):
+    name = "ring"
+    def __init__(self, size):
+        make()
+        self.params = {"size": size}
+        ends = np.sort([(one, (one + 1) % size) for one in range(size)], axis=1)
+        super().__init__(adjacency_from_links(size, ends))
+    def host_counts(self, hosts_per_router):
+        counts()
+        return super().host_counts(hosts_per_router)
+
+def make(): pass
+def counts(): pass
+def members(): return [Member({"size": 5}, 2, 5, 1)]
+SIZE = Parameter(name="size", type=int, help="routers", required=True, least=3, most=100)
+register("ring", Family(Ring, (SIZE,), "ring", "ring --size 8", "classic", members=members))
+
+def plan(topology, hosts): return compile_plan(topology, hosts, "mine", bound, table, after, *REROUTE)
+REROUTE = ()
+def bound(distances): return distances + 2
+def after(view, reroute): return AfterTagTable()
+def table(view, reroute):
+    minimal = Bucket((ToGroup(reroute.untagged.group_toward[view.others()[0]]),))
+    groups, choices = [], [0] * view.topology.routers
+    for other in view.others():
+        choices[other] = group_number(GroupRole.OWN, other)
+        ways = [Bucket((ToGroup(reroute.untagged.group_toward[other]),))]
+        ways += [detour_bucket(reroute, one) for one, _port in view.neighbour_ports() if one != other][:1]
+        ports = tuple((1 + index,) for index in range(len(ways)))
+        groups.append(Group(choices[other], GroupKind.SELECT, (ways[0],) * 4, tuple(ways), ports=ports))
+    return SourceTable(groups=tuple(groups), choices=tuple(choices))
+def law(datapath_id): return moves
+def moves(group, ports): return Change.NONE
+register("mine", Routing(plan, "mine", "-", law_maker=law, packet_law=PacketLaw(PacketRule.THRESHOLD)))
+
+def mapped(topology, routers, generator): return np.roll(routers, 1)
+def bits(number, bits): return number ^ 1
+def hot(hosts): return HotSpots((0,), 0.5)
+register("rolled", PatternDefinition("routers", "rolled", "-", router_map=mapped))
+register("flipped", PatternDefinition("endpoints", "flipped", "-", bit_map=bits))
+register("hot", PatternDefinition("packets", "hot", "-", hot_spots=hot))
+
+def sends(ranks, elements):
+    whole = Span(0, elements)
+    return [(Step((r + 1) % ranks, whole, (r - 1) % ranks, whole),) for r in range(ranks)]
+def factor(ranks): return 1.0
+class Turn(AllReduce):
+    algorithms = {"once": lambda ranks, elements: sends(ranks, elements)}
+    def bus_factor(self, ranks): return factor(ranks)
+register("turn", Turn())
+def steps(grid, elements, times): return sends(grid[0], elements)
+TIMES = Parameter(name="times", type=int, help="times", least=1, most=9, default=1)
+register("beat", Motif(1, steps, TIMES, 1, "beats", "-"))
+"""
+VERIFY = "verify ring --size 5 --routing mine"
+SIMULATE = "simulate ring --size 5 --cycles 200 --warmup 100 --load 0.2"
+PREDICT = "predict ring --size 5 --load 0.1 --pattern"
+# The function that fails, and a command that calls it.
+CALLED = {
+    "make": "topology ring --size 5",
+    "counts": "verify ring --size 5 --routing min",
+    "members": "families --radix 3 --group classic",
+    "plan": VERIFY,
+    "bound": VERIFY,
+    "after": VERIFY,
+    "table": VERIFY,
+    "law": f"{SIMULATE} --routing mine --decision buckets",
+    "moves": f"{SIMULATE} --routing mine --decision buckets",
+    "mapped": f"{PREDICT} rolled",
+    "bits": f"{PREDICT} flipped",
+    "hot": f"{PREDICT} hot",
+    "sends": "simulate ring --size 5 --pattern turn",
+    "factor": "simulate ring --size 5 --pattern turn",
+    "steps": "simulate ring --size 5 --pattern beat",
+}
+
+
+def changed(function, body):
+    """Returns the plug-in of all kinds with another body of a function, and the line of it."""
+    head = re.search(rf"(?m)^def {function}(\(.*?\):)", KINDS)
+    text = KINDS.replace(head[0], f"def {function}{head[1]} {body}\ndef former_{head[0][4:]}")
+    return text, text[: text.index(head[0])].count("\n") + 1
+
+
+@pytest.mark.usefixtures("compiled_kernels")
+@pytest.mark.parametrize(("function", "command"), CALLED.items(), ids=CALLED)
+def test_a_function_that_fails_whenever_it_runs_is_one_line_with_its_line(
+    function, command, written, tmp_path, capsys, monkeypatch
+):
+    monkeypatch.chdir(tmp_path)
+    text, line = changed(function, "return [].nothing")
+    error = fails(capsys, [*command.split(), "--plugin", written(text)], 2)
+    assert f"plug-in mine.py fails in line {line}: AttributeError: " in error
+
+
+@pytest.mark.usefixtures("compiled_kernels")
+@pytest.mark.parametrize("function", [one for one in CALLED if one not in ("make", "counts")])
+def test_a_function_that_returns_something_else_is_named(function, written, tmp_path, capsys, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    text, line = changed(function, "return [None]" if function == "members" else "return None")
+    error = fails(capsys, [*CALLED[function].split(), "--plugin", written(text)], 2)
+    outer = {"sends": "lambda ranks", "factor": "def bus_factor"}
+    if function in outer:  # which PolarLab calls
+        line = text[: text.index(outer[function])].count("\n") + 1
+    assert unnamed(error, f"mine.py line {line} None") == []
+    assert "must return" in error
+
+
+def test_what_makes_reroutes_is_named_when_it_fails_or_returns_something_else(written, capsys):
+    for call, words in (("[].nothing", "AttributeError"), ("None", "FastReroute None")):
+        file = written(KINDS.replace("REROUTE = ()", f"REROUTE = (lambda view: {call},)"))
+        line = KINDS[: KINDS.index("REROUTE = ()")].count("\n") + 1
+        assert (
+            unnamed(fails(capsys, [*VERIFY.split(), "--plugin", file], 2), f"mine.py line {line} {words}")
+            == []
+        )
+
+
+@pytest.mark.usefixtures("compiled_kernels")
+def test_a_function_that_fails_in_another_process_is_one_line(written, tmp_path, capsys):
+    text, line = changed("moves", "return [].nothing")
+    asked = "sweep ring --size 5 --engine simulation --routings mine --decision buckets --cycles 200"
+    for workers in (1, 2):
+        more = f"--patterns uniform --loads 0.2 --workers {workers} --out {tmp_path / str(workers)}"
+        error = fails(capsys, [*asked.split(), *more.split(), "--plugin", written(text)], 2)
+        assert f"plug-in mine.py fails in line {line}: AttributeError: " in error
+
+
+def test_ends_that_functions_ask_for_and_errors_of_users_are_told_apart(written, tmp_path, capsys):
+    text, line = changed("mapped", "raise SystemExit(0)")
+    error = fails(capsys, [*f"{PREDICT} rolled".split(), "--plugin", written(text)], 2)
+    assert f"line {line}: SystemExit" in error
+    text, _ = changed("mapped", "raise ParameterError('rolled must be rolled')")
+    error = fails(capsys, [*f"{PREDICT} rolled".split(), "--plugin", written(text)], 2)
+    assert error == "polarlab: rolled must be rolled\n"
+    polarlab.register(written(changed("mapped", "return [].nothing")[0]))
+    with pytest.raises(polarlab.UsageError, match=r"mine\.py.* line \d+"):
+        polarlab.simulate("ring", size=5, pattern="rolled", load=0.1, out=tmp_path / "out")
 
 
 def test_a_file_that_is_not_there_or_not_python_is_one_line(tmp_path, capsys):

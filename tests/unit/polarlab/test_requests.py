@@ -251,11 +251,11 @@ def test_errors_of_topologies_show_a_call(name, params, text):
 
 
 def test_a_folder_that_is_not_empty_asks_for_another_argument():
-    with pytest.raises(polarlab.ParameterError, match=r"; choose another out$"), keywords_in_errors(None):
-        raise polarlab.ParameterError("results/x is not empty; choose another --out")
+    with pytest.raises(polarlab.ParameterError, match=r"; give a new out$"), keywords_in_errors(None):
+        raise polarlab.ParameterError("results/x is not empty; give a new --out")
 
 
 def test_errors_of_a_command_line_keep_its_options():
     experiment = request_of("run", "polarfly", {"q": 2})
     with pytest.raises(polarlab.ParameterError, match="--out"), keywords_in_errors(experiment):
-        raise polarlab.ParameterError("results/x is not empty; choose another --out")
+        raise polarlab.ParameterError("results/x is not empty; give a new --out")

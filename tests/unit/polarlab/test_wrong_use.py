@@ -2,6 +2,7 @@
 
 import pytest
 from support.fixtures.command_line import fails, unnamed
+from support.fixtures.documents import ROOT
 
 from topology.errors import Status
 from topology.registry import FAMILIES
@@ -86,6 +87,19 @@ FAMILY_NAMES = " ".join(sorted(FAMILIES))
         ("run polarfly --q 3 --pattern allreduce --message-bytes much", "message-bytes 64KiB 'much'"),
         ("run polarfly --q 3 --pattern allreduce --iterations 0", "iterations 1 100000 0"),
         ("sweep polarfly --q 3 --routings ,", "routings"),
+        ("sweep polarfly --q 3 --loads 0.1,,0.2", "loads '0.1,,0.2'"),
+        (
+            "sweep polarfly --q 3 --engine simulation --vary queue=8,16",
+            "queue --flow-control drop credit",
+        ),
+        ("simulate polarfly --q 3 --queue 8", "--queue --flow-control drop credit"),
+        ("run polarfly --q 3 --faults mtbf:links=5,mttr=1s", "links --faults mtbf 1ms '5'"),
+        (f"run {ROOT}/examples/simulation.toml", "run simulation simulate"),
+        (f"predict {ROOT}/examples/failover.toml", "predict pattern load failover"),
+        (f"saturation {ROOT}/examples/er5-uniform.toml", "saturation simulation run"),
+        ("sweep polarfly --q 3 --patterns ,uniform", "patterns ',uniform'"),
+        ("sweep polarfly --q 3 --vary queue=8,,16", "queue '8,,16'"),
+        ("run polarfly --q 3 --pattern allreduce --message-bytes 4KiB,,8KiB", "message-bytes '4KiB,,8KiB'"),
         ("sweep polarfly --q 3 --loads 0.5:0.1", "loads FIRST:LAST:STEP '0.5:0.1'"),
         ("sweep polarfly --q 3 --vary quue=8", "--vary 'quue' queue"),
         ("sweep polarfly --q 3 --vary queue", "--vary KEY=VALUES 'queue'"),
@@ -111,6 +125,36 @@ FAMILY_NAMES = " ".join(sorted(FAMILIES))
 def test_one_line_names_the_option_the_value_and_the_remedy(capsys, arguments, named):
     line = fails(capsys, arguments, Status.USAGE)
     assert not unnamed(line, named), line
+
+
+def test_a_kind_is_named_by_its_noun(capsys):
+    line = fails(capsys, f"run {ROOT}/examples/simulation.toml", Status.USAGE)
+    assert "a simulation;" in line
+    assert "polarlab simulate" in line
+
+
+@pytest.mark.parametrize("command", ["run", "sweep", "simulate", "demo failover"])
+def test_a_folder_of_results_instead_of_a_topology_is_told_how_to_be_repeated(command, tmp_path, capsys):
+    (tmp_path / "manifest.json").write_text("{}")
+    line = fails(capsys, f"{command} {tmp_path}", Status.USAGE)
+    assert not unnamed(line, f"topology {tmp_path} --again"), line
+
+
+@pytest.mark.parametrize(
+    ("arguments", "commands"),
+    [
+        ("simulate polarfly --q 3 --link-rate 1Mbit", "run sweep"),
+        ("verify polarfly --q 3 --load 0.3", "run simulate"),
+        ("run polarfly --q 3 --cycles=500", "sweep simulate"),
+        ("verify polarfly --q 3 --no-title", "plot report compare"),
+        ("demo failover --kill-controllr", "--kill-controller"),
+        ("run polarfly --q 3 --collective ring", ""),
+    ],
+)
+def test_an_option_of_other_commands_is_no_typo(capsys, arguments, commands):
+    line = fails(capsys, arguments, Status.USAGE)
+    assert not unnamed(line, commands), line
+    assert ("did you mean" in line) == commands.startswith("--")
 
 
 @pytest.mark.parametrize("arguments", ["up polarfly --q 3", "run polarfly --q 3", "clean"])

@@ -54,9 +54,7 @@ def test_other_texts_are_refused_as_rates(text):
         parse_rate_bps(text)
 
 
-@pytest.mark.parametrize(
-    "text", ["0Mbit", "9.9kbit", "9999bit", "10.1Gbit", "1000000Gbit", "9" * 400 + "Gbit"]
-)
+@pytest.mark.parametrize("text", ["0Mbit", "9.9kbit", "9999bit", "10.1Gbit", "1000000Gbit"])
 def test_rates_out_of_range_are_refused(text):
     with pytest.raises(ParameterError, match="10 kbit/s to 10 Gbit/s"):
         parse_rate_bps(text)

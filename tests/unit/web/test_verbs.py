@@ -12,6 +12,7 @@ import msgspec
 import pytest
 import uvicorn
 from support.fixtures.browser import browser, needs_browser
+from support.fixtures.command_line import unnamed
 from support.fixtures.documents import ROOT
 
 import polarlab
@@ -26,6 +27,7 @@ from polarlab.web.service.guard import Guard, Rules
 from polarlab.web.service.hub import Hub
 from polarlab.web.service.openapi import document
 from topology.families.low_diameter.polarfly import PolarFly
+from traffic.workload.patterns import PATTERNS
 
 PAGE = ROOT / "polarlab" / "web" / "page"
 FORMS = ("traffic", "path", "routing", "more")  # others are about what is selected
@@ -308,6 +310,22 @@ def test_a_request_of_another_form_is_refused_on_both_sides_of_the_channel(sessi
     assert posted(session, "/api/blink", body)[0] == 400
     assert answer(page_verbs(session), 1, "blink", body).status == 400
     assert session.blinked == []
+
+
+@pytest.mark.usefixtures("own_names")
+def test_a_verb_that_calls_a_failing_function_of_a_plugin_names_its_line(prompt, session, tmp_path):
+    (tmp_path / "mine.py").write_text(
+        "from polarlab.extend import PatternDefinition, register\n"
+        "def mapped(*arguments): return [].nothing\n"
+        'register("mapped", PatternDefinition("routers", "mapped", "-", mapped))\n'
+    )
+    polarlab.register(tmp_path / "mine.py")
+    session.blink = PATTERNS["mapped"].router_map
+    status, told = posted(session, "/api/blink", b'{"switch": "s3"}')
+    assert status == 400
+    prompt.onecmd("blink s3")
+    for text in (told["error"], prompt.reason):
+        assert not unnamed(text, "mine.py line 2 AttributeError")
 
 
 def test_without_a_declaration_there_is_no_request(session):

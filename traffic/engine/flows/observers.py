@@ -43,7 +43,7 @@ class HopSampler:
         )
 
     def read_waiting(self) -> None:
-        """Counts the frames that wait in the sockets; the number is limited, in case a host floods."""
+        """Counts the frames that wait in the sockets, up to a limit, in case a host floods the network."""
         for _ in range(_MAX_READINGS):
             count = self._receivers.receive()
             if not count:

@@ -57,7 +57,7 @@ def counts_of(connection: socket.socket) -> TcpCounts:
         info = connection.getsockopt(socket.IPPROTO_TCP, socket.TCP_INFO, _INFO_BYTES)
     except OSError:
         return TcpCounts()
-    info = info.ljust(_INFO_BYTES, b"\0")  # older kernels have a shorter struct
+    info = info.ljust(_INFO_BYTES, b"\0")  # older kernels return a shorter struct
     segments = struct.unpack_from("=II", info, _SEGMENTS)
     return TcpCounts(
         *segments, *struct.unpack_from("=QQ", info, _BYTES), *struct.unpack_from("=I", info, _OUT_OF_ORDER)
@@ -68,7 +68,7 @@ def open_listener(congestion_control: str) -> socket.socket:
     """Opens a socket that accepts flows in the current namespace."""
     listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM | socket.SOCK_NONBLOCK)
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-    listener.setsockopt(socket.SOL_SOCKET, _SO_TIMESTAMPNS, 1)  # inherited by its connections
+    listener.setsockopt(socket.SOL_SOCKET, _SO_TIMESTAMPNS, 1)  # accepted connections inherit this option
     listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, congestion_control.encode())
     listener.bind(("", FLOW_PORT))
     listener.listen(_BACKLOG)
@@ -104,7 +104,7 @@ def discard(connection: socket.socket, buffer: bytearray) -> tuple[int, int]:
 
     Args:
         connection: the connection.
-        buffer: its length limits the number of bytes to discard; it is not written.
+        buffer: memory whose length limits the number of bytes to discard; its content stays unchanged.
 
     Returns:
         The number of bytes, 0 at the end of the stream, and the arrival time of the last byte in ns since the

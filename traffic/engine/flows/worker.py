@@ -28,7 +28,7 @@ from traffic.metrics.histogram import LogHistogram
 from traffic.metrics.measurements import Clock, FlowOutcome
 
 _BUFFER_BYTES = 1 << 18
-_POLL_INTERVAL_NS = 20_000_000  # of the sampled frames
+_POLL_INTERVAL_NS = 20_000_000  # interval between two readings of the sampled frames
 _MAX_ACCEPTED = 256  # connections to accept at a time, because a host may open any number of them
 # Time to wait for the last frames after all flows have ended or have been aborted.
 _QUIET_NS = 300_000_000
@@ -49,8 +49,8 @@ class FlowWorker:
         self._epoll = select.epoll()
         self._handlers: dict[int, Handler] = {}
         self._listeners: list[socket.socket] = []
-        self._open: dict[int, list[socket.socket]] = {}  # flow -> sockets of its open ends
-        # (address and port of the source, index of the destination) -> flow
+        self._open: dict[int, list[socket.socket]] = {}  # index of a flow -> sockets of its open ends
+        # (source's address, source's port, index of the destination host) -> index of the flow
         self._expected: dict[tuple[str, int, int], int] = {}
         self._zeros, self._discarded = memoryview(bytes(_BUFFER_BYTES)), bytearray(_BUFFER_BYTES)
         self._window_bytes = np.zeros(len(job.hosts), np.int64)
@@ -173,7 +173,7 @@ class FlowWorker:
             for _ in range(_MAX_ACCEPTED):
                 try:
                     connection, peer = listener.accept()
-                except OSError:  # no connection waits, or it has already failed
+                except OSError:  # no connection waits, or the waiting one has failed
                     return
                 self._accept(connection, (*peer, index))
 
@@ -181,7 +181,7 @@ class FlowWorker:
 
     def _accept(self, connection: socket.socket, end: tuple[str, int, int]) -> None:
         flow = self._expected.pop(end, None)
-        if flow not in self._open:  # opened by another program
+        if flow not in self._open:  # another program opened the connection
             connection.close()
             return
         connection.setblocking(False)

@@ -10,7 +10,9 @@ Ranks are numbered from 0 to n - 1, and elements of a vector from 0.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import Any, NamedTuple
+
+from topology.plugins import wrong_result
 
 
 class Span(NamedTuple):
@@ -106,7 +108,7 @@ def recursive_doubling(ranks: int, elements: int) -> list[Program]:
     """Returns the programs of an allreduce in which pairs at distances 1, 2, 4 ... exchange whole vectors.
 
     Args:
-        ranks: n, at least 2; beyond a power of two, some pairs of ranks act as one.
+        ranks: n, at least 2; if it is not a power of two, some pairs of ranks act as one rank.
         elements: the length of a rank's vector, at least 0.
 
     Returns:
@@ -153,7 +155,7 @@ def rabenseifner(ranks: int, elements: int) -> list[Program]:
 
 
 def _halving_and_doubling(rank: int, parts: list[Span]) -> list[Step]:
-    """Returns a rank's steps of Rabenseifner's algorithm; `parts` has a span per rank, a power of two."""
+    """Returns a rank's steps of Rabenseifner's algorithm; `parts` has one span per rank."""
     low, high = 0, len(parts)
     halving, doubling = [], []
     while high - low > 1:
@@ -247,7 +249,7 @@ def _union(parts: list[Span], first: int, end: int) -> Span:
 def _for_any_number_of_ranks(
     ranks: int, elements: int, exchanges: Callable[[int], list[list[Step]]]
 ) -> list[Program]:
-    """Extends an algorithm for powers of two of ranks to any number of ranks.
+    """Extends an algorithm that needs a power of two of ranks to any number of ranks.
 
     With 2^m + k ranks, the first 2 k form pairs: the even rank of a pair sends its vector to the odd rank,
     which takes part on behalf of both and sends the result back (Thakur et al., section 4.5).
@@ -285,6 +287,24 @@ def most_messages(algorithm: Algorithm, ranks: int) -> int:
     return exact.get(algorithm, 2 * ranks.bit_length() + 1)
 
 
+def programs_of(function: Callable[..., object], ranks: int, *arguments: object) -> list[Program]:
+    """Returns the programs that an algorithm or a motif makes.
+
+    Args:
+        function: the algorithm or the motif's function.
+        ranks: the number of ranks, at least 2.
+        *arguments: the arguments of the function.
+
+    Raises:
+        ParameterError: it returns something else than a program for every rank.
+    """
+    programs: Any = function(*arguments)
+    listed = isinstance(programs, list | tuple) and all(isinstance(one, list | tuple) for one in programs)
+    if not listed or len(programs) != ranks or not {type(step) for one in programs for step in one} <= {Step}:
+        raise wrong_result(function, programs, f"a list of {ranks} programs, each a tuple of Steps")
+    return list(programs)
+
+
 def sliced_programs(algorithm: Algorithm, ranks: int, elements: int, slices: int) -> list[list[Program]]:
     """Returns the programs of an algorithm on consecutive slices of the vectors, which run concurrently.
 
@@ -301,7 +321,7 @@ def sliced_programs(algorithm: Algorithm, ranks: int, elements: int, slices: int
     """
     programs = []
     for part in split_evenly(elements, slices):
-        of_slice = algorithm(ranks, part.length)
+        of_slice = programs_of(algorithm, ranks, ranks, part.length)
         programs.append([tuple(_shifted(step, part.begin) for step in program) for program in of_slice])
     return programs
 

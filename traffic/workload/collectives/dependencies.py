@@ -10,19 +10,19 @@ from traffic.workload.collectives.algorithms import Program
 from traffic.workload.collectives.execution import MessageTable
 from traffic.workload.messages import MessageGraph
 
-_START = -1  # instead of a message: the start of the application
+_START = -1  # stands for the start of the application among numbers of messages
 
 
 def program_messages(
     slices: Sequence[Sequence[Program]], hosts: Sequence[int], compute_cycles: int
 ) -> MessageGraph:
-    """Returns the messages of programs; each waits for all previous steps of its rank.
+    """Returns the messages of ranks' programs; each message waits for all earlier steps of the sending rank.
 
     Args:
         slices: for each slice, a program for every rank (`algorithms.sliced_programs`).
         hosts: the host of each rank; all different.
-        compute_cycles: cycles that a rank computes before a step with `computes`, and to add received
-            elements.
+        compute_cycles: cycles that a rank computes before a step with `computes`, and after a step with
+            `reduce`, to add the received elements.
 
     Returns:
         The messages in the order of MessageTable, followed by the computations. A rank's computations are
@@ -39,7 +39,7 @@ def program_messages(
                 graph.wait(sent, before)
             if received >= 0:
                 adding = compute_cycles if step.reduce else 0
-                # One dependency needs no computation of length 0 to join it with others.
+                # A computation of length 0 would join several dependencies into one; a single one needs none.
                 alone = before == _START and not adding
                 before = received if alone else graph.compute(rank, adding, before, received)
     host_of_rank = np.array(hosts, np.int64)
@@ -60,8 +60,8 @@ class _Graph:
     """Dependencies of messages, and the computations between them.
 
     Attributes:
-        computing: rank and cycles of each computation; computations are numbered after the messages.
-        dependencies: a message or computation, and one that waits for it.
+        computing: (rank, cycles) of each computation; computations are numbered after the messages.
+        dependencies: (number, number) of a message or computation, and of another one that waits for it.
     """
 
     def __init__(self, messages: int) -> None:

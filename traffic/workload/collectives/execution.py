@@ -40,7 +40,7 @@ class MessageTable:
     Within a slice, the k-th send of a rank to another one matches the k-th receive of the other rank.
 
     Attributes:
-        programs: one program per task: those of the first slice by rank, then those of the next slice.
+        programs: one program per task: the programs of the first slice by rank, then of the next slice.
         ranks: number of ranks.
         messages: the messages by number.
         sends, receives: for each task and step, number of the message that the step sends or receives; -1 for
@@ -198,7 +198,7 @@ class Iteration:
                 self._reduce_or_replace(step, inbox, rank)
             self._next_step[task], self._step_begun[task] = index + 1, False
         if not self._step_begun[task]:
-            self._step_begun[task] = True  # the task ends only once
+            self._step_begun[task] = True  # marks the task as ended, so that it ends only once
             self.unfinished -= 1
             self._unfinished_tasks[rank] -= 1
             if not self._unfinished_tasks[rank]:

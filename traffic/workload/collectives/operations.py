@@ -198,7 +198,7 @@ class AllToAll:
     sliced = False
 
     def granule(self, ranks: int) -> int:
-        """Returns the size in bytes of one element for every rank."""
+        """Returns the size in bytes of a message with one element for every rank."""
         return ELEMENT.itemsize * ranks
 
     def bus_factor(self, ranks: int) -> float:

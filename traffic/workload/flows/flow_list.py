@@ -17,7 +17,7 @@ from traffic.workload.flows.sizes import MAX_FLOW_BYTES, FlowSizes, csv_lines, w
 from traffic.workload.patterns import Pattern
 
 COLUMNS = ["time_s", "source", "destination", "bytes"]
-MAX_FLOWS = 200_000  # per run
+MAX_FLOWS = 200_000  # maximum number of flows per run
 MAX_TIME_S = 86_400.0
 
 Numbers = npt.NDArray[np.int64]

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 import numpy as np
 import numpy.typing as npt
 
-# IPv4 20, TCP 20, timestamps 12; and Ethernet 14.
+# Bytes of headers: IPv4 20, TCP 20, its timestamps option 12; and Ethernet 14.
 PACKET_HEADER_BYTES = 52
 FRAME_HEADER_BYTES = PACKET_HEADER_BYTES + 14
 # A SYN has 8 more bytes of options: maximum segment size, selective acknowledgements, window scale.
