@@ -121,7 +121,7 @@ _MAP_IDS = 0x100000  # MOUNT_ATTR_IDMAP
 _AT_FDCWD, _AT_EMPTY_PATH, _AT_RECURSIVE = -100, 0x1000, 0x8000
 _OPEN_TREE_CLONE, _MOVE_MOUNT_F_EMPTY_PATH = 0x1, 0x4
 _KEYCTL_JOIN_SESSION_KEYRING, _KEYCTL_SETPERM, _SESSION_KEYRING = 1, 5, -3
-PR_SET_PDEATHSIG = 1
+_PR_SET_PDEATHSIG = 1
 _PR_SET_NAME, _PR_SET_NO_NEW_PRIVS = 15, 38
 _libc = ctypes.CDLL(None, use_errno=True)
 
@@ -241,7 +241,7 @@ def set_no_new_privileges() -> None:
 
 def end_with_parent() -> None:
     """Makes the kernel kill this process when the thread that started it ends; changing user undoes this."""
-    call("prctl", PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
+    call("prctl", _PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
 
 
 def name_thread(name: bytes) -> None:
