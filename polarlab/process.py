@@ -13,6 +13,7 @@ from topology.files.libraries import run_as_command
 
 __all__ = [
     "END_SIGNALS",
+    "PROGRESS",
     "Status",
     "Terminated",
     "add_administration_folders",
@@ -25,21 +26,58 @@ __all__ = [
 ]
 
 
-def print_line(text: str) -> None:
-    """Prints a line on standard error at once, with control characters escaped.
+class ProgressStream:
+    """Standard error, for progress: what cannot be written never disturbs the work.
 
     If the reader has ended (`polarlab ... 2>&1 | head`), the terminal is gone, or the disk with the log is
-    full, this line and all later ones are lost. Standard output is lost, too, if it goes to the same reader.
-    The command still does all of its work and returns its usual exit status.
+    full, this text and all later ones are lost. So is standard output with the same ended reader. The command
+    still does all of its work and returns its usual exit status.
+    """
+
+    def write(self, text: str) -> int:
+        """Writes a text, or loses it; returns its length."""
+        try:
+            sys.stderr.write(text)
+        except OSError as error:
+            self._give_up(error)
+        return len(text)
+
+    def flush(self) -> None:
+        """Writes what waits in the buffer, or loses it."""
+        try:
+            sys.stderr.flush()
+        except OSError as error:
+            self._give_up(error)
+
+    def isatty(self) -> bool:
+        """Returns whether standard error is a terminal."""
+        return sys.stderr.isatty()
+
+    def fileno(self) -> int:
+        """Returns the descriptor of standard error."""
+        return sys.stderr.fileno()
+
+    @property
+    def encoding(self) -> str:
+        """The encoding of standard error."""
+        return sys.stderr.encoding
+
+    def _give_up(self, error: OSError) -> None:
+        """Redirects standard error to nowhere, or the interpreter would fail to flush it at its end."""
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        if error.errno == errno.EPIPE and os.path.sameopenfile(sys.stdout.fileno(), self.fileno()):
+            os.dup2(nowhere, sys.stdout.fileno())
+        os.dup2(nowhere, self.fileno())
+        os.close(nowhere)
+
+
+PROGRESS = ProgressStream()
+
+
+def print_line(text: str) -> None:
+    """Prints a line on standard error at once, with control characters escaped, if it can be written.
 
     Args:
         text: the line, without its end.
     """
-    try:
-        print(escape_controls(text), file=sys.stderr, flush=True)
-    except OSError as error:
-        nowhere = os.open(os.devnull, os.O_WRONLY)
-        if error.errno == errno.EPIPE and os.path.sameopenfile(sys.stdout.fileno(), sys.stderr.fileno()):
-            os.dup2(nowhere, sys.stdout.fileno())
-        os.dup2(nowhere, sys.stderr.fileno())
-        os.close(nowhere)
+    print(escape_controls(text), file=PROGRESS, flush=True)

@@ -18,7 +18,7 @@ import struct
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from emulation.kernel.system_calls import AT_EMPTY_PATH, CLONE_NEWCGROUP, PR_SET_PDEATHSIG, call, number
+from emulation.kernel.system_calls import CLONE_NEWCGROUP, call, number
 
 _SET_FILTER, _ALLOW_SPECULATION = 1, 0x4  # SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_SPEC_ALLOW
 _ALLOW, _REFUSE = 0x7FFF0000, 0x00050000  # SECCOMP_RET_ALLOW, SECCOMP_RET_ERRNO
@@ -75,52 +75,33 @@ _REFUSALS = (
         for request in _PTRACE_OPTIONS
     ),
 )
-# Calls that allocate memory which no limit of a process counts, or that expose large parts of the kernel.
-_UNCOUNTED = (
-    *("memfd_create", "memfd_secret", "shmget", "semget", "msgget", "mq_open"),
-    *("bpf", "perf_event_open", "userfaultfd", "socket"),
+# The page has loaded and opened all that it needs before. If it does not run as root, it has the rights of a
+# user whose files, processes, sockets and memory it must not reach, not even by calls that future kernels
+# add. So these are all that it may make.
+_OF_THE_PAGE = (
+    *("read", "write", "readv", "writev", "close", "fstat", "lseek", "fcntl", "ioctl"),
+    *("poll", "ppoll", "epoll_wait", "epoll_pwait", "epoll_pwait2", "epoll_ctl"),
+    *("accept", "accept4", "recvfrom", "recvmsg", "sendto", "sendmsg"),
+    *("getsockname", "getpeername", "getsockopt", "setsockopt"),
+    *("mmap", "mremap", "munmap", "mprotect", "madvise", "brk"),
+    *("rt_sigaction", "rt_sigprocmask", "rt_sigreturn", "sigaltstack", "restart_syscall", "tgkill"),
+    *("futex", "set_robust_list", "rseq", "sched_yield", "sched_getaffinity"),
+    *("nanosleep", "clock_nanosleep", "clock_gettime", "clock_getres", "gettimeofday", "time"),
+    *("getpid", "gettid", "getppid", "getuid", "geteuid", "getgid", "getegid", "getrusage", "prlimit64"),
+    *("getrandom", "exit", "exit_group"),
 )
-# An open socket may be shared with another process, which would be affected by any change.
-_CHANGES_OF_SOCKETS = ("bind", "connect", "listen", "shutdown")
-# The page has loaded all that it needs. If it does not run as root, these are its user's files and processes.
-# Files do not exist for it, so that a library that tries to import another one does without.
-_FILES = (
-    *("open", "openat", "openat2", "creat", "open_by_handle_at", "open_tree", "execve", "execveat"),
-    *(
-        "stat",
-        "lstat",
-        "access",
-        "faccessat",
-        "faccessat2",
-        "readlink",
-        "readlinkat",
-        "chdir",
-        "chroot",
-        "truncate",
-    ),
-    *("rename", "renameat", "renameat2", "link", "linkat", "symlink", "symlinkat", "unlink", "unlinkat"),
-    *("mkdir", "mkdirat", "rmdir", "mknod", "mknodat", "chmod", "fchmodat", "fchmodat2", "chown", "lchown"),
-    *("fchownat", "utime", "utimes", "futimesat", "utimensat"),
-    *("setxattr", "lsetxattr", "removexattr", "lremovexattr"),
-)
-_PROCESSES = (
-    *("kill", "tkill", "rt_sigqueueinfo", "rt_tgsigqueueinfo", "pidfd_open", "pidfd_getfd"),
-    *("pidfd_send_signal", "ptrace", "process_vm_readv", "process_vm_writev"),
-    *("unshare", "setns", "mount", "move_mount", "fsopen", "fspick", "mount_setattr"),
-)
+_FIONBIO = 0x5421
+_COMMANDS_OF_FCNTL = (fcntl.F_GETFD, fcntl.F_SETFD, fcntl.F_GETFL, fcntl.F_SETFL, fcntl.F_DUPFD_CLOEXEC)
 _REFUSALS_TO_THE_PAGE = (
-    *(_Refusal(name, errno.ENOENT) for name in _FILES),
-    # With this flag they return the status of an open file.
-    _Refusal("newfstatat", errno.ENOENT, (_Test(3, _HAS, AT_EMPTY_PATH, holds=False),)),
-    _Refusal("statx", errno.ENOENT, (_Test(2, _HAS, AT_EMPTY_PATH, holds=False),)),
-    *(_Refusal(name, errno.EPERM) for name in _PROCESSES),
-    *(_Refusal(name, errno.EPERM) for name in (*_UNCOUNTED, *_CHANGES_OF_SOCKETS)),
-    # All options except TCP_NODELAY, which asyncio sets.
+    # An open socket may be shared with another process, which would be affected by any change. asyncio sets
+    # TCP_NODELAY.
     _Refusal("setsockopt", errno.EPERM, (_Test(1, _IS, socket.IPPROTO_TCP, holds=False),)),
     _Refusal("setsockopt", errno.EPERM, (_Test(2, _IS, socket.TCP_NODELAY, holds=False),)),
+    # With others it sends signals to processes, and changes the capacity of pipes.
+    _Refusal("fcntl", errno.EPERM, tuple(_Test(1, _IS, one, holds=False) for one in _COMMANDS_OF_FCNTL)),
+    _Refusal("ioctl", errno.EPERM, (_Test(1, _IS, _FIONBIO, holds=False),)),
+    # Limits of a process do not count shared memory.
     _Refusal("mmap", errno.EPERM, (_Test(3, _HAS, mmap.MAP_SHARED),)),
-    _Refusal("fcntl", errno.EPERM, (_Test(1, _IS, fcntl.F_SETPIPE_SZ),)),
-    _Refusal("prctl", errno.EPERM, (_Test(0, _IS, PR_SET_PDEATHSIG),)),  # it must end with its parent
     _Refusal("prlimit64", errno.EPERM, (_Test(0, _IS, 0, holds=False),)),  # only its own limits
 )
 
@@ -131,30 +112,36 @@ def filter_calls(*, of_the_page: bool = False) -> None:
     The thread must have called `set_no_new_privileges`.
 
     Args:
-        of_the_page: whether this is the process of the live page. If so, the filter also refuses files,
-            signals, other processes' memory, shared memory, new sockets, changes to open sockets, and
-            outliving the parent.
+        of_the_page: whether this is the process of the live page, to which all calls are refused but a few,
+            which it makes while it serves.
 
     Raises:
         OSError: the kernel refuses, or the architecture is unknown.
     """
-    refusals = _REFUSALS
     if of_the_page:
         other_process = _Test(0, _IS, os.getpid(), holds=False)
-        refusals = (*refusals, *_REFUSALS_TO_THE_PAGE, _Refusal("tgkill", errno.EPERM, (other_process,)))
-    content = _program(refusals)
+        refusals = (*_REFUSALS, *_REFUSALS_TO_THE_PAGE, _Refusal("tgkill", errno.EPERM, (other_process,)))
+        content = _program(refusals) + _only(_OF_THE_PAGE)
+    else:
+        content = _program(_REFUSALS) + _instruction(_RETURN, _ALLOW)
     instructions = ctypes.create_string_buffer(content, len(content))
     program = struct.pack("@HP", len(content) // _INSTRUCTION.size, ctypes.addressof(instructions))
     call("syscall", number("seccomp"), _SET_FILTER, _ALLOW_SPECULATION, program)
 
 
 def _program(refusals: Iterable[_Refusal]) -> bytes:
-    """Returns the filter program that refuses the given calls, and all calls of other architectures."""
+    """Returns the part of a filter that refuses the given calls, and all calls of other architectures."""
     unknown = _instruction(_RETURN, _REFUSE | errno.ENOSYS)
     parts = [_load(_ARCHITECTURE), _instruction(_IS, _ARCHITECTURES[platform.machine()], 1, 0), unknown]
     parts += [_load(_NUMBER), _instruction(_AT_LEAST, _X32, 0, 1), unknown]
     parts += [_refuse(refusal) for refusal in refusals]
-    return b"".join(parts) + _instruction(_RETURN, _ALLOW)
+    return b"".join(parts)
+
+
+def _only(names: Iterable[str]) -> bytes:
+    """Returns the end of a filter program that allows the named calls alone."""
+    allowed = (_instruction(_IS, number(name), 0, 1) + _instruction(_RETURN, _ALLOW) for name in names)
+    return b"".join(allowed) + _instruction(_RETURN, _REFUSE | errno.EPERM)
 
 
 def _refuse(refusal: _Refusal) -> bytes:

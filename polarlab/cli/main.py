@@ -33,6 +33,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     _open_closed_streams()
     run_as_command()
     add_administration_folders()
+    signal.signal(signal.SIGCHLD, signal.SIG_DFL)  # a caller that ignores it would take the end of children
     for number in END_SIGNALS:
         # `nohup` starts commands with SIGHUP ignored. (Shells start background commands with SIGINT ignored.)
         if number != signal.SIGHUP or signal.getsignal(number) is not signal.SIG_IGN:

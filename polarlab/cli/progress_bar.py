@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import sys
 import time
+from typing import IO, cast
 
 from rich.console import Console
 from rich.progress import BarColumn, Progress, ProgressColumn, Task
 from rich.table import Column
 from rich.text import Text
 
-from polarlab.process import escape_controls
+from polarlab.process import PROGRESS, escape_controls
 
 _MIN_WIDTH, _MAX_WIDTH = 6, 20  # characters; leaves room for the text on a narrow terminal
 _REDRAWS_PER_S = 2  # a low rate, so that the bar takes little processor time from a run's traffic
@@ -40,7 +40,7 @@ def make_bar(started_s: float) -> Progress:
     Args:
         started_s: the start, on the clock of time.monotonic.
     """
-    console = Console(file=sys.stderr)
+    console = Console(file=cast(IO[str], PROGRESS))
     width = min(_MAX_WIDTH, max(_MIN_WIDTH, console.width // 10))
     return Progress(
         _Seconds(started_s),

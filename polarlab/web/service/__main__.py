@@ -82,8 +82,9 @@ def main(listener: int, channel: int) -> None:
     # A closed TLS connection leaves a reference cycle of 256 KiB: collect often, except what stays loaded.
     gc.freeze()
     gc.set_threshold(*_COLLECTIONS)
-    drop_privileges()
     with asyncio.Runner(loop_factory=DoorLoop) as runner:
+        runner.get_loop()  # it opens descriptors
+        drop_privileges()
         runner.run(_serve(uvicorn.Server(config), hub, listener, channel))
 
 

@@ -176,9 +176,48 @@ def test_a_command_continues_when_its_progress_cannot_be_written(lost, tmp_path)
     assert status == 1
 
 
+BAR = """
+import sys
+from polarlab.cli import progress
+progress.LONG_S = 0.05
+with progress.shown_if_long("computing"):
+    sys.stdin.readline()
+print("the result")
+"""
+
+
+def test_a_command_continues_when_its_terminal_goes_while_a_bar_is_shown():
+    controller, terminal = os.openpty()
+    environment = {**os.environ, "TERM": "xterm"}
+    words = [sys.executable, "-c", BAR]
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": terminal}
+    with subprocess.Popen(words, env=environment, text=True, **pipes) as process:
+        os.close(terminal)
+        shown = b""
+        while b"computing" not in shown:
+            shown += os.read(controller, 4096)
+        os.close(controller)
+        printed, _ = process.communicate("\n", timeout=60)
+    assert (process.returncode, printed) == (0, "the result\n")
+
+
 def test_a_command_under_nohup_outlives_its_terminal():
     code = NOBODY_READS.replace(
         'print("the result")', "import os, signal; os.kill(os.getpid(), signal.SIGHUP)"
     )
     words = ["nohup", sys.executable, "-c", code, os.devnull]
     assert subprocess.run(words, capture_output=True, check=False).returncode == 1
+
+
+CHILD = """
+import subprocess, sys
+from polarlab.cli import main as entry, parser
+
+parser.run = lambda arguments: subprocess.run(["false"]).returncode
+sys.exit(entry.main())
+"""
+
+
+def test_a_caller_that_ignores_the_end_of_children_takes_no_status_of_theirs():
+    words = ["env", "--ignore-signal=CHLD", sys.executable, "-c", CHILD]
+    assert subprocess.run(words, check=False).returncode == 1
