@@ -238,6 +238,14 @@ class FaultSchedule:
                 self._do(fault)
                 ended_s = time.monotonic() - start_s
                 self.done.append(StartedFault(fault, began_s, ended_s - began_s))
+                self._on_event(
+                    Notice(
+                        "fault-injected",
+                        component=fault.component.name,
+                        restores=fault.restores,
+                        maintenance=fault.maintenance,
+                    )
+                )
         except Exception as error:  # `check` raises it in the caller's thread
             self._error = error
 

@@ -69,6 +69,11 @@ def _compiling(kept: bool) -> str:
     )
 
 
+def _fault(component: str, restores: bool, maintenance: bool) -> str:
+    words = ("is drained", "is used again") if maintenance else ("failed", "is back")
+    return f"{component} {words[restores]}"
+
+
 def _dropped(packets: Mapping[str, int]) -> str:
     hosts = ", ".join(f"{host} {number}" for host, number in packets.items())
     return f"forbidden packets of hosts were dropped at their switches' ports: {hosts}"
@@ -98,6 +103,7 @@ TEXTS: Mapping[str, str | Callable[..., str]] = {
     "replication-started": "seed {seed}, run {number} of {replications}",
     "flows-started": "{flows} flows ({sizes}, {pattern}, {tcp}), at most {seconds:g} s",
     "faults-drawn": "drawn from {asked} with seed {seed}: {failures} failures, {repairs} repairs",
+    "fault-injected": _fault,
     "faults-not-reached": "{missed} of {faults} faults not injected: scheduled after the end of the traffic",
     # A user's own programs.
     "server-not-listening": "`{line}` is not listening yet; the other programs start anyway",
@@ -117,7 +123,7 @@ TEXTS: Mapping[str, str | Callable[..., str]] = {
     "failover-repeated": lambda seed, number, failovers, seconds_left=None: (
         f"seed {seed}, failover {number} of {failovers}{time_left(seconds_left)}"
     ),
-    "failover-ended": "{failed}: longest silence {gap_ms:g} ms, {lost} probes lost",
+    "replanned": "{text}",
     "failover-interrupted": "interrupted before the failure of {failed}",
     # Results.
     "results-not-written": "could not write the full result; its summary: {summary}",

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from controller.reports import Replanned
+from experiments.events.headline import Headline
 from experiments.failover.probes import Probes, milliseconds
 from experiments.fault_injector import FaultSchedule
 from experiments.planned_fabric import PlannedFabric
@@ -88,9 +91,7 @@ class Course:
 
     def _acted_s(self, failures: list[tuple[float, Replanned]]) -> float | None:
         """Returns when the controller may first have helped: it sets ports down before it plans."""
-        times_s = [time_s - report.seconds + report.planning_s for time_s, report in failures]
-        times_s += [time_s for time_s in self._ports_set_s if time_s > self._fail_s]
-        return min(times_s, default=None)
+        return acted_s(failures, self._ports_set_s, self._fail_s)
 
     def events(self) -> tuple[tuple[float, str], ...]:
         """Returns all events as (seconds since the first probe, description), in order of time."""
@@ -102,6 +103,35 @@ class Course:
             words = ("the new controller listens", "the last switch has called it", "it is in charge")
             events += [(t, text) for t, text in zip(self._restarted, words, strict=True) if t is not None]
         return tuple(sorted(events))
+
+
+def acted_s(
+    failures: Sequence[tuple[float, Replanned]], ports_set_s: Sequence[float], fail_s: float
+) -> float | None:
+    """Returns when the controller may first have helped: it sets ports down before it plans; None if never.
+
+    Args:
+        failures: (time, report) of its plans for the failure.
+        ports_set_s: times at which it set ports.
+        fail_s: time of the failure.
+    """
+    times_s = [time_s - report.seconds + report.planning_s for time_s, report in failures]
+    times_s += [time_s for time_s in ports_set_s if time_s > fail_s]
+    return min(times_s, default=None)
+
+
+def final_headline(summary: FailoverSummary) -> Headline:
+    """Returns the headline of a failover that has ended, with at least one failure."""
+    return Headline(
+        summary.failed,
+        lost=summary.phases.failed.lost,
+        repaired_ms=summary.repaired_ms,
+        repaired_by=summary.repaired_by,
+        cut_off=summary.cut_off_pairs > 0,
+        back=True,
+        right=bool(summary.restored) and summary.negative is None,
+        trouble=summary.negative or "",
+    )
 
 
 def repaired_by(heard_s: float | None, acted_s: float | None, *, broken: bool) -> str:

@@ -21,7 +21,8 @@ from experiments.events.base import OnEvent
 from experiments.events.marks import Interrupted, ResultsWritten
 from experiments.events.notices import Notice
 from experiments.events.progress import ProbesSent
-from experiments.failover.course import Course
+from experiments.failover.course import Course, final_headline
+from experiments.failover.live import LiveCourse
 from experiments.failover.probes import Probes
 from experiments.fault_injector import FaultSchedule
 from experiments.live_fabric import LiveFabric, Watching, live_fabric, unwatched
@@ -76,6 +77,7 @@ def run_failover(
     folder: Path,
     on_event: OnEvent,
     watching: Watching = unwatched,
+    ready: Callable[[], object] = lambda: None,
 ) -> FailoverSummary:
     """Runs the demonstration, writes its results into the folder, and returns its summary.
 
@@ -85,6 +87,7 @@ def run_failover(
         folder: output directory, new or empty.
         on_event: called with each event.
         watching: lets viewers watch the fabric meanwhile.
+        ready: called once all pairs reach each other, before the probes; it may wait.
 
     Raises:
         MachineError: the machine lacks a requirement.
@@ -100,6 +103,7 @@ def run_failover(
             with directory.storing(observed.summary, on_event):
                 write_observation(directory, observed)
 
+        ready()
         observed = observe_failure(fabric, options, on_event, keep=keep)
     on_event(ResultsWritten(folder, interrupted=observed.summary.interrupted))
     if observed.summary.interrupted:
@@ -163,6 +167,8 @@ def observe_failure(
         summary = replace(summary, negative=summary.reason(tuple(troubles)))
         observed = Observation(summary, tuple(course.probes.series(options.end_s)), course.events())
         keep(observed)
+    if summary.failed and not summary.interrupted:
+        on_event(final_headline(summary))
     return observed
 
 
@@ -196,12 +202,15 @@ def _send_probes(
     """Sends the probes while faults are injected, and returns the counts, even if interrupted."""
     window_ns, flows = (0, schedule.end_ns), len(schedule.streams)
     job = make_job(fabric, schedule, HEADER_BYTES, _RUN_ID, flows, window_ns, keep_log=True)
+    job = replace(job, watched_flow=0)
+    end_s, course = schedule.end_ns / 1e9, LiveCourse(faults, on_event)
 
     def report(live: TrafficSnapshot) -> None:
-        on_event(ProbesSent(max(0.0, live.seconds), schedule.end_ns / 1e9))
+        course.update(live)
+        on_event(ProbesSent(min(max(0.0, live.seconds), end_s), end_s))
 
     try:
-        return run_traffic(job, marked_environment(), fabric.network.run_dir, report, faults.start)
+        return run_traffic(job, marked_environment(), fabric.network.run_dir, report, course.start)
     except TrafficInterrupted as interruption:
         on_event(Interrupted())
         return interruption.result

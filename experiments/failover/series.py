@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -15,6 +15,7 @@ from emulation.requirements import require_emulation
 from experiments.events.base import Event, OnEvent, Ongoing
 from experiments.events.marks import Interrupted, ResultsWritten
 from experiments.events.notices import Notice
+from experiments.failover.course import final_headline
 from experiments.failover.demonstration import Observation, observe_failure, write_observation
 from experiments.live_fabric import LiveFabric, Watching, live_fabric, unwatched
 from experiments.pair_check import check_all_pairs
@@ -43,6 +44,7 @@ def run_failover_series(
     folder: Path,
     on_event: OnEvent,
     watching: Watching = unwatched,
+    ready: Callable[[], object] = lambda: None,
 ) -> FailoverSeries:
     """Runs failovers one after another, writes their results, and returns the combined result.
 
@@ -55,6 +57,7 @@ def run_failover_series(
         folder: output directory, new or empty.
         on_event: called with each event.
         watching: lets viewers watch the fabric meanwhile.
+        ready: called once all pairs reach each other, before the first failover; it may wait.
 
     Raises:
         MachineError: the machine lacks a requirement.
@@ -63,7 +66,7 @@ def run_failover_series(
     """
     require_emulation()
     with kept_directory(folder) as directory:
-        failovers = _Failovers(fabric_options, options, directory, on_event, watching)
+        failovers = _Failovers(fabric_options, options, directory, on_event, watching, ready)
         with InTurn(on_event) as in_turn:
             do_points([failovers], in_turn)
         series = failovers.series()
@@ -83,11 +86,12 @@ class _Failovers(ListedGroup[LiveFabric, FailoverOptions, FailoverSummary]):
         directory: RunDirectory,
         on_event: OnEvent,
         watching: Watching,
+        ready: Callable[[], object],
     ) -> None:
         super().__init__(options.repetitions)
         self.measured: list[tuple[int, FailoverSummary]] = []
         self._fabric, self._options, self._directory = fabric, options, directory
-        self._on_event, self._watching = on_event, watching
+        self._on_event, self._watching, self._ready = on_event, watching, ready
         self._interrupted = False
         self._seconds_left: float | None = None
 
@@ -98,6 +102,7 @@ class _Failovers(ListedGroup[LiveFabric, FailoverOptions, FailoverSummary]):
             check_all_pairs(fabric, on_event)
             first, settings = self._options.repetitions[0].seed, self._options.settings()
             write_manifest(self._directory, run_manifest(fabric, settings, first), fabric)
+            self._ready()
             try:
                 yield fabric
             except (KeyboardInterrupt, Terminated):
@@ -151,9 +156,7 @@ def failover_ended(repetition: FailoverOptions, summary: FailoverSummary) -> Eve
         controller = [CONTROLLER] if repetition.kill_controller else []
         drawn = ", ".join(component.name for component in [*repetition.elements, *controller])
         return Notice("failover-interrupted", failed=drawn)
-    return Notice(
-        "failover-ended", failed=", ".join(summary.failed), gap_ms=summary.gap_ms, lost=summary.packets_lost
-    )
+    return final_headline(summary)
 
 
 def _only_progress(on_event: OnEvent) -> OnEvent:

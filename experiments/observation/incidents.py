@@ -271,9 +271,12 @@ class IncidentCourses:
             text = f"by the end of the probes: {_losses(state)}"
             self._timeline.add("repair", text, incident=state.number)
         if traffic := state.traffic:
-            text = (
+            silence = (
                 f"the traffic's longest silence since then: {traffic.silence_ms:g} ms, {traffic.pair} "
                 f"(before: {traffic.before_ms:g} ms); "
+            )
+            text = (
+                ("the traffic since then: " if traffic.seldom else silence)
                 + ("still ongoing; at least " if traffic.ongoing else "")
                 + f"{traffic.lost} of its packets lost"
             )
@@ -286,6 +289,7 @@ def _losses(state: IncidentState) -> str:
 
 _UNUSUAL = 2  # a silence is unusual if it is longer than this many times the longest one before the change
 _BEFORE_S = 8.0  # seconds before the change in which silences are compared
+_SELDOM_S = 1.0  # a pair with longer silences even without a failure sends too seldom to show one
 
 
 def traffic_silence(
@@ -315,4 +319,5 @@ def traffic_silence(
         lost=max(0, since[-1].missing - (before[-1].missing if before else 0)),
         # If a pair sends rarely, a silence as long as earlier ones is not the effect of a failure.
         ongoing=(longest_s, pair) == open_silence and longest_s > _UNUSUAL * before_s > 0,
+        seldom=before_s > _SELDOM_S and longest_s <= _UNUSUAL * before_s,
     )

@@ -88,6 +88,10 @@ class FabricDescription:
         parameters: parameters of the routing that can change while the fabric is up.
         actions: names of the actions that viewers may request.
         replay: name of the replayed results; None for a live fabric.
+        points: names of the points or seeds of the replayed results; empty for a single run.
+        point: the one that is shown.
+        lacks: files that the replayed results lack, and what is therefore not known.
+        shown_first: index of the recorded state that is shown first.
     """
 
     title: str
@@ -110,6 +114,10 @@ class FabricDescription:
     parameters: tuple[DescribedParameter, ...] = ()
     actions: tuple[str, ...] = ()
     replay: str | None = None
+    points: tuple[str, ...] = ()
+    point: str = ""
+    lacks: tuple[str, ...] = ()
+    shown_first: int = 0
 
 
 @dataclass(frozen=True)
@@ -138,6 +146,7 @@ class TrafficSilence:
         pair: the pair, like `h1_1 to h9_1`.
         before_ms: this silence in the seconds before the change, because random traffic has long gaps anyway.
         lost: packets since the change that have not arrived although a later one of their source has.
+        seldom: whether pairs send so seldom that this silence does not differ from those before.
         ongoing: whether the silence continues and is over twice as long as those before, so that more packets
             may be lost.
     """
@@ -147,6 +156,7 @@ class TrafficSilence:
     before_ms: float
     lost: int
     ongoing: bool = False
+    seldom: bool = False
 
 
 @dataclass(frozen=True)
@@ -217,7 +227,7 @@ class FabricState:
         waiting: packets that wait in the queue of each direction.
         dropped: packets that the queue of each direction has dropped since the observation started.
         down: directions whose port has no carrier or is set down, according to the sending switch's kernel.
-        failed: names of the components that have failed.
+        failed: names of the components that a session or a schedule has made fail.
         drained: names of the components that are drained.
         controller: `running`, `killed` or `ended`.
         planned_failure: the failure that the controller's current plan is for; `none` for the whole fabric.
@@ -231,6 +241,10 @@ class FabricState:
         validity: whether the current measurement can be trusted.
         incident: the probes around the latest change; None before the first.
         entries: number of events so far.
+        headline: what failed, what was lost, who repaired it, and whether packets arrive; empty without a
+            failure.
+        headline_level: `quiet`, `bad`, `repaired` or `good`.
+        around: paths, each a list of switches, that packets take around the failures now.
     """
 
     number: int
@@ -253,6 +267,9 @@ class FabricState:
     validity: Validity = field(default_factory=lambda: Validity(None, "nothing is being measured"))
     incident: IncidentState | None = None
     entries: int = 0
+    headline: str = ""
+    headline_level: str = "quiet"
+    around: tuple[tuple[str, ...], ...] = ()
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,9 @@ from controller.reports import Proven, Replanned
 from experiments.events.base import Event, Ongoing
 from experiments.events.marks import ProcessEnded
 from experiments.live_fabric import LiveFabric
+from experiments.observation.around import WaysAround
 from experiments.observation.experiment import ExperimentProgress
+from experiments.observation.failure_story import FailureStory
 from experiments.observation.incidents import Incident, IncidentCourses, affected_pairs, traffic_silence
 from experiments.observation.link_readings import LinkReadings
 from experiments.observation.model import FabricState, IncidentState, Proof, Validity
@@ -82,6 +84,8 @@ class Observer:
         self._controller, self._whole = "running", True
         self._routing = fabric.controller.routing
         self._experiment = ExperimentProgress()
+        self._failures = FailureStory()
+        self._around = WaysAround(fabric)
         self._held: HeldMonitor | None = None
         self._held_since_s = 0.0
         self._opened = ExitStack()
@@ -112,7 +116,8 @@ class Observer:
     def on_event(self, event: Event) -> None:
         """Processes an event of the fabric or of the experiment that runs on it."""
         self._experiment.take(event)
-        if not isinstance(event, Ongoing):
+        self._failures.take(event)
+        if not isinstance(event, Ongoing) and event.key != "replanned":  # `_report_plan` says more
             self.timeline.add("fabric", _text_of(event))
 
     def report_now(self) -> None:
@@ -139,6 +144,8 @@ class Observer:
         incident.start()
         incident.change()
         self.timeline.add("action", what, incident=incident.state.number)
+        if what.startswith("fail"):
+            self._failures.begin([one.name for one in components])
         try:
             yield
         except BaseException:
@@ -203,8 +210,9 @@ class Observer:
             number += 1
             with contextlib.suppress(PolarLabError, OSError):  # the fabric is being taken down
                 self._check_controller()
-                self.state = self._observed(number)
-                self._check_recovery(self.state)
+                state = self._observed(number)
+                self._check_recovery(state)
+                self.state = self._with_headline(state)
                 self._on_state(self.state)
             running = self._incident is not None and self._incident.state.running
             self._wake.wait(INCIDENT_S if running else WATCHED_S if self.watched else UNWATCHED_S)
@@ -245,6 +253,18 @@ class Observer:
             drained = tuple(component.name for component in self._session.drained())
             state = replace(state, failed=failed, drained=drained)
         return state
+
+    def _with_headline(self, state: FabricState) -> FabricState:
+        """Returns a state with the headline of its failures and the ways around them."""
+        if self._session:
+            self._failures.observe(state.failed, state.incident, whole=self._whole)
+        text, level = self._failures.line
+        failed = self._failures.failed
+        settled = level != "bad" and self.watched  # not while switches are busy with the failure
+        around = self._around.latest(failed if settled else (), state.planned_failure)
+        return replace(
+            state, failed=failed, headline=text, headline_level=level, around=around if failed else ()
+        )
 
     def _check_recovery(self, state: FabricState) -> None:
         """Reports once that everything works again with the plan for the whole fabric."""

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -11,14 +13,18 @@ import numpy as np
 import numpy.typing as npt
 
 from experiments.codec import read_record
+from experiments.events.headline import QUIET, Headline
+from experiments.failover.course import final_headline
+from experiments.observation.around import MAX_ROUTERS, Paths, ways_around
 from experiments.observation.description import describe
 from experiments.observation.model import Entry, FabricDescription, FabricState, Validity
 from experiments.results.failover import FailoverSummary
 from experiments.results.link_loads import directed_links
 from experiments.results.manifest import RunManifest
 from experiments.results.model import Summary
-from experiments.results.open import open_results
+from experiments.results.open import Run, Sweep, open_results
 from experiments.results.run_directory import MANIFEST, graph_of_results
+from experiments.results.sweep_points import point_links
 from experiments.results.tables import (
     EVENTS,
     LINK_COLUMNS,
@@ -29,12 +35,16 @@ from experiments.results.tables import (
     reporting_corruption,
 )
 from experiments.session.background import TrafficStatus
+from routing.plan.model import RoutePlan
+from routing.registry import make_plan
 from topology.base import Topology
-from topology.errors import ParameterError
+from topology.errors import ParameterError, PolarLabError
 from topology.faults import CONTROLLER, ComponentKind, names_host_link, parse_components
+from topology.parameters import Value
 
 MAX_STATES = 300
 _MIN_STEP_S = 0.25
+_MAX_WAYS = 8  # failures whose ways around are computed; each takes up to seconds
 
 Amounts = npt.NDArray[np.float64]
 
@@ -54,37 +64,189 @@ class Recording:
     entries: tuple[Entry, ...]
 
 
-def read_recording(folder: Path) -> Recording:
+def read_recording(folder: Path, point: str = "") -> Recording:
     """Returns the recording of the results in a folder.
 
     Args:
-        folder: folder of a run or of a failover.
+        folder: folder of a run, a failover, a series of failovers or a sweep.
+        point: the point or seed to show; empty for the first one.
 
     Raises:
-        ParameterError: the folder has neither, is damaged, or its graph cannot be rebuilt.
+        ParameterError: the folder has no such results, is damaged, or its graph cannot be rebuilt.
     """
     results: Any = open_results(folder)
-    if not results.kind.recorded:
-        raise ParameterError(
-            f"results must be of a run or a failover, got {folder}; name one of its points or seeds"
+    if isinstance(results, Sweep):
+        return _point_recording(results, point)
+    names = [one.folder.name for one in getattr(results, "replications", ()) if one.folder != folder]
+    if names:
+        chosen = read_recording(folder / _chosen(names, point))
+        described = replace(
+            chosen.description,
+            replay=folder.resolve().name,
+            points=tuple(names),
+            point=chosen.description.replay or "",
         )
+        return replace(chosen, description=described)
+    if not results.kind.recorded:
+        raise ParameterError(f"results must be of a run, a sweep of runs or failovers, got {folder}")
     with reporting_corruption(folder):
         manifest = read_record(folder / MANIFEST, RunManifest)
-        topology = graph_of_results(folder, manifest.name, manifest.params)
-        if topology is None:
-            raise ParameterError(f"the graph of {folder} cannot be rebuilt: {manifest.params}")
-        description = describe(topology, manifest, manifest.routing, replay=folder.resolve().name)
-        happened, missing = _events(results)
+        topology = _graph(folder, manifest.name, manifest.params)
+        happened, lacks = _events(results)
         links = _Links(folder, topology, manifest.link_rate_bps) if (folder / LINKS).exists() else None
         if links is None:
-            missing.append(f"{LINKS} is missing: loads and queues of links are not known")
+            lacks.append(f"{LINKS}: loads and queues of links")
         throughput = _throughput(folder, topology.endpoints(manifest.hosts) * manifest.link_rate_bps)
-        if throughput is None:
-            missing.append(f"{THROUGHPUT} is missing: offered and accepted traffic are not known")
-        states = _states(topology, results.summary, manifest, links, throughput, happened)
-    notes = [Entry(number, 0.0, "warning", text) for number, text in enumerate(missing)]
-    entries = [Entry(len(notes) + n, round(t, 4), "fabric", text) for n, (t, text) in enumerate(happened)]
-    return Recording(description, states, (*notes, *entries))
+        if throughput is None and isinstance(results, Run):
+            lacks.append(f"{THROUGHPUT}: offered and accepted traffic")
+        course = _Course(topology, results.summary, manifest, happened)
+        states = _states(topology, results.summary, manifest, links, throughput, course)
+        described = describe(topology, manifest, manifest.routing, replay=folder.resolve().name)
+        description = replace(described, lacks=tuple(lacks))
+    entries = [Entry(number, round(t, 4), "fabric", text) for number, (t, text) in enumerate(happened)]
+    return Recording(description, states, tuple(entries))
+
+
+def _chosen(names: Sequence[str], point: str) -> str:
+    if point and point not in names:
+        raise ParameterError(f"point must be one of {names[0]} to {names[-1]}, got {point!r}")
+    return point or names[0]
+
+
+def _graph(folder: Path, name: str, params: Mapping[str, Value]) -> Topology:
+    topology = graph_of_results(folder, name, params)
+    if topology is None:
+        raise ParameterError(f"the graph of {folder} cannot be rebuilt: {params}")
+    return topology
+
+
+def _point_recording(results: Sweep, name: str) -> Recording:
+    """Returns a point of a sweep as one state: the mean loads of its measurement window."""
+    points = {point.name: point for point in results.points}
+    if not points:
+        raise ParameterError(f"{results.folder} has no measured points yet")
+    chosen = _chosen(list(points), name)
+    point, manifest = points[chosen], results.manifest
+    row, options = results.points[point], dict(point.options)
+    with reporting_corruption(results.folder):
+        params = {key: options.get(key, value) for key, value in manifest.params.items()}
+        topology = _graph(results.folder, manifest.name, params)
+        settings = replace(manifest, params=params, hosts=int(options.get("hosts", manifest.hosts)))
+        directed = directed_links(topology)
+        places = {(link.name, link.port): place for place, link in enumerate(directed)}
+        load, dropped = [0.0] * len(directed), [0] * len(directed)
+        loads = results.link_loads(point)
+        for link in loads:
+            if (place := places.get((link.link, link.port))) is not None:
+                load[place], dropped[place] = link.load, link.dropped_packets
+        summary = results.summary(point)
+        seconds = summary.measured_s if summary else 0.0
+        latency = summary.latency_ms if summary else None
+        state = FabricState(
+            number=0,
+            time_s=round(seconds, 3),
+            load=tuple(load),
+            waiting=(0,) * len(directed),
+            dropped=tuple(dropped),
+            down=(),
+            traffic=TrafficStatus(
+                point.pattern,
+                point.load,
+                round(seconds, 3),
+                row.offered or 0.0,
+                row.accepted or 0.0,
+                row.loss,
+                latency.p50 if latency else None,
+                latency.p99 if latency else None,
+            ),
+            validity=_validity(summary) if summary else Validity(row.valid, "see points.csv"),
+            headline=f"{point.routing}, {point.pattern} at a load of {point.load:g}: "
+            f"{row.accepted or 0.0:.3f} accepted on average",
+        )
+        description = replace(
+            describe(topology, settings, point.routing, replay=results.folder.resolve().name),
+            points=tuple(points),
+            point=chosen,
+            lacks=() if loads else (f"{point_links(point)}: loads of links",),
+        )
+    return Recording(description, (state,), ())
+
+
+class _Course:
+    """The failures of recorded results, their headline, and the ways around them, at any time."""
+
+    def __init__(
+        self,
+        topology: Topology,
+        summary: Summary | FailoverSummary,
+        manifest: RunManifest,
+        happened: list[tuple[float, str]],
+    ) -> None:
+        self.happened, self._topology, self._manifest = happened, topology, manifest
+        self._replanned = summary.faults.replanned if summary.faults else ()
+        self._summary = summary if isinstance(summary, FailoverSummary) and summary.failed else None
+        injected = summary.faults.done if summary.faults else ()
+        self._fails = [one.time_s for one in injected if one.fault.startswith("fail ")]
+        self._restores = [one.time_s for one in injected if one.fault.startswith("restore ")]
+        self._around: dict[tuple[tuple[str, ...], bool], Paths] = {}
+        self._plan: RoutePlan | None = None
+
+    @property
+    def end_s(self) -> float:
+        """The last time that is known."""
+        end_s: float = getattr(self._manifest.traffic, "end_s", None) or 0.0
+        return max(end_s if self._summary else 0.0, *(time_s for time_s, _ in self.happened), 1.0)
+
+    def planned(self, time_s: float) -> str:
+        """Returns the failure that the controller's plan is for at a time, or `none`."""
+        return next((one.failed for one in reversed(self._replanned) if one.time_s <= time_s), "none")
+
+    def headline(self, time_s: float, failed: tuple[str, ...], *, last: bool) -> tuple[str, str]:
+        """Returns the headline at a time and its level.
+
+        Args:
+            time_s: the time.
+            failed: names of the components that have failed by then.
+            last: whether it is the end of the recording.
+        """
+        if not self._fails:
+            return "", QUIET
+        if time_s < self._fails[0]:
+            return f"All pairs deliver; the failure comes at {self._fails[0]:.1f} s", QUIET
+        if self._summary is None:
+            ever = dict.fromkeys(text[5:] for t, text in self.happened if t <= time_s and text[:5] == "fail ")
+            now = Headline(failed or tuple(ever), back=not failed)
+        else:
+            end = final_headline(self._summary)
+            now = replace(end, back=not failed, right=False, trouble="")
+            healed = self._summary.repaired_ms is not None
+            if healed and time_s < self._fails[0] + (self._summary.repaired_ms or 0.0) / 1e3:
+                now = Headline(failed or end.failed)
+            if last or (not failed and self.planned(time_s) == "none" and time_s > self._restores[-1] + 1):
+                now = end
+        return str(now), now.level
+
+    def around(self, time_s: float, failed: tuple[str, ...]) -> Paths:
+        """Returns the ways that packets take around failures at a time."""
+        key = failed, self.planned(time_s) != "none"
+        known = key in self._around or len(self._around) == _MAX_WAYS
+        if failed and not known and self._topology.routers <= MAX_ROUTERS:
+            self._around[key] = ()
+            with contextlib.suppress(PolarLabError):  # without its plug-in, for example
+                self._around[key] = ways_around(self._plan_of_results(), failed, replanned=key[1])
+        return self._around.get(key, ())
+
+    def _plan_of_results(self) -> RoutePlan:
+        asked = self._manifest
+        if self._plan is None:
+            self._plan = make_plan(
+                self._topology,
+                asked.hosts,
+                asked.routing,
+                local_repair=asked.local_repair,
+                ordered_repair=asked.ordered_repair,
+            )
+        return self._plan
 
 
 class _Links:
@@ -148,13 +310,13 @@ def _throughput(folder: Path, capacity_bps: float) -> _Throughput | None:
 
 
 def _events(results: Any) -> tuple[list[tuple[float, str]], list[str]]:
-    """Returns events as (time in s, text); and, in a second list, a note if their table is missing."""
+    """Returns events as (time in s, text); and, in a second list, what is not known without their table."""
     try:
         return results.events, []
     except ParameterError:
         if (results.folder / EVENTS).exists():
             raise
-        return [], [f"{EVENTS} is missing: events are not known"]
+        return [], [f"{EVENTS}: events"]
 
 
 def _states(
@@ -163,25 +325,21 @@ def _states(
     manifest: RunManifest,
     links: _Links | None,
     throughput: _Throughput | None,
-    happened: list[tuple[float, str]],
+    course: _Course,
 ) -> tuple[FabricState, ...]:
-    ends = [
-        links.end_s if links else 0.0,
-        throughput.times_s[-1] if throughput else 0.0,
-        *(t for t, _ in happened),
-    ]
-    end_s = max(*ends, 1.0)
+    end_s = max(links.end_s if links else 0.0, throughput.times_s[-1] if throughput else 0.0, course.end_s)
     step_s = max(_MIN_STEP_S, end_s / MAX_STATES)
     edges = np.arange(0.0, end_s + step_s, step_s)
     directions = len(directed_links(topology))
     zeros = np.zeros((len(edges), directions))
     load, waiting, dropped = links.at(edges) if links else (zeros, zeros, zeros)
     validity = _validity(summary)
-    failures = [failed_at(happened, time_s) for time_s in edges.tolist()]
+    failures = [failed_at(course.happened, time_s) for time_s in edges.tolist()]
     down = {failed: directions_down(topology, failed) for failed in dict.fromkeys(failures)}
     states = []
     for number, time_s in enumerate(edges.tolist()):
         failed = failures[number]
+        text, level = course.headline(time_s, failed, last=number == len(edges) - 1)
         state = FabricState(
             number=number,
             time_s=round(time_s, 3),
@@ -191,8 +349,12 @@ def _states(
             down=down[failed],
             failed=failed,
             controller="killed" if CONTROLLER.name in failed else "running",
+            planned_failure=course.planned(time_s),
             validity=validity,
-            entries=sum(time <= time_s for time, _ in happened),
+            entries=sum(time <= time_s for time, _ in course.happened),
+            headline=text,
+            headline_level=level,
+            around=course.around(time_s, failed),
         )
         if throughput and time_s <= throughput.times_s[-1]:
             state = replace(state, traffic=_traffic_at(throughput, time_s, manifest))

@@ -10,6 +10,7 @@ from topology.faults import CONTROLLER, Component, ComponentKind, Fault
 # Times of failure, restoration and end, in s, of each failover in a series of link failures. They are short,
 # as switches repair such failures within milliseconds, and the controller within 0.2 s.
 _LINK_FAIL_S, _LINK_RESTORE_S, _LINK_END_S = 1.0, 3.0, 5.0
+_LOOKING_S = 3.0  # by which a failure on the live page lasts longer
 # _TAKEN_OVER_S: time in s that a new controller needs to take over before anything is restored. _HUNG_S:
 # time that it needs in addition if a switch hangs. It first waits for that switch, as the switch's
 # neighbours still report the links to it up. _AFTER_S: time from the restoration to the end.
@@ -75,6 +76,15 @@ class FailoverSeriesOptions:
         return replace(
             self.repetitions[0].settings(), elements=None, fail=self.fail, repeat=len(self.repetitions)
         )
+
+
+def with_time_to_look(options: FailoverSeriesOptions) -> FailoverSeriesOptions:
+    """Returns the options with failures that last long enough to be looked at on the live page."""
+    later = (
+        replace(one, restore_s=one.restore_s + _LOOKING_S, end_s=one.end_s + _LOOKING_S)
+        for one in options.repetitions
+    )
+    return replace(options, repetitions=tuple(later))
 
 
 def with_time_for_repair(options: FailoverOptions, *, repeated: bool = False) -> FailoverOptions:

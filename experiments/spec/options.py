@@ -410,7 +410,8 @@ OPTIONS: tuple[Option, ...] = (
     # Options that belong to commands only; experiments do not keep them.
     _place("demonstration", (FAILOVER,), "name of the demonstration", choices=lambda: (FAILOVER,),
            metavar=FAILOVER),
-    _place("results", ("watch",), "directory of a run or a failover", file=True, metavar="RESULTS"),
+    _place("results", ("watch",), "directory of a run, failovers or a sweep of runs", file=True,
+           metavar="RESULTS"),
     _place("results", ("plot", "report"), _RESULT_FOLDER, file=True,
            metavar="RESULTS"),
     _place("results", ("crosscheck",), "directory of a run or a sweep; or arguments and options of "
@@ -475,6 +476,8 @@ OPTIONS: tuple[Option, ...] = (
          common=False),
     _own("web-open", _WATCHED, "serve the live page without a token, to all users of this machine", type=bool,
          common=False),
+    _own("wait", (FAILOVER,), "wait before the failure until a browser opens the page or you press Enter, "
+         "and keep the page until Ctrl-C; in a terminal, --web does so by itself", type=bool),
     _own("out", ("plot",), "directory for the figures", default_text="RESULTS", file=True, metavar="DIR"),
     _own("out", ("report",), "new file for the page", default_text="report.html in RESULTS", file=True),
     _own("again", KINDS, "repeat the experiment of these results, by its manifest; other options override it",

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Unpack, cast
 
 from emulation import requirements
@@ -11,6 +14,8 @@ from experiments.events.marks import PointsMeasured
 from experiments.events.pace import paced
 from experiments.results.kinds import Results
 from experiments.results.open import Failover, Failovers, Run, SimulatedSweep, Sweep
+from experiments.spec.experiment import Experiment
+from experiments.spec.failover import with_time_to_look
 from experiments.spec.options import FAILOVER, RUN, SWEEP
 from experiments.spec.resolve import Failovers as FailoversSpecification
 from experiments.spec.resolve import Run as RunSpecification
@@ -73,8 +78,8 @@ def run(
         from polarlab.web.live_page import live_page
 
         folder = request.folder(one, out)
-        with live_page(web_address(web, open_to_all=web_open), paced(progress)) as (on_event, watching):
-            run_experiment(one, folder, on_event, watching)
+        with live_page(web_address(web, open_to_all=web_open), paced(progress)) as page:
+            run_experiment(one, folder, page.on_event, page.watch)
         return Run(folder)
 
 
@@ -152,8 +157,8 @@ def sweep(  # noqa: PLR0913  # the options of `polarlab sweep`
         from polarlab.web.live_page import live_page
 
         one = cast(SweepSpecification, at_held_rate(request, folder).resolve())
-        with live_page(web_address(web, open_to_all=web_open), paced(progress)) as (on_event, watching):
-            measured = run_sweep(one.points, one.sweep, folder, on_event, watching)
+        with live_page(web_address(web, open_to_all=web_open), paced(progress)) as page:
+            measured = run_sweep(one.points, one.sweep, folder, page.on_event, page.watch)
         progress(PointsMeasured(measured, folder))
         return Sweep(folder)
 
@@ -168,6 +173,7 @@ def failover(
     progress: OnEvent = ignore,
     web: Web = None,
     web_open: bool = False,
+    wait: bool = False,
     **options: Unpack[FailoverKeywords],
 ) -> Failover | Failovers:
     """Measures failovers under probe traffic and returns the results, Failovers if there are several.
@@ -181,6 +187,8 @@ def failover(
         progress: callback for progress events, at most one every 5 s during a long activity; `print` works.
         web: address of the live page, such as `8642` or `127.0.0.1:8642`; True for the latter, None for none.
         web_open: whether every user of this machine may open the page, without a token.
+        wait: whether to wait before the (first) failure until a browser opens the page, or Enter is pressed
+            in the terminal.
         options: parameters of the family and options of `polarlab demo failover` by name with
             underscores, such as `q=3, fail="link:s1-s10", repeat=20`.
 
@@ -197,20 +205,50 @@ def failover(
     """
     with keywords_in_errors(experiment):
         request = request_of(FAILOVER, experiment, options, again=again, out=out)
-        one = cast(FailoversSpecification, request.resolve())
-        _require_machine()
-        folder = request.folder(one, out)
-        from experiments.failover.demonstration import run_failover
-        from experiments.failover.series import run_failover_series
-        from polarlab.web.live_page import live_page
+        address = web_address(web, open_to_all=web_open)
+        with failover_shown(request, out, progress=progress, web=address, wait=wait) as results:
+            return results
 
-        several = len(one.failovers.repetitions) > 1
-        with live_page(web_address(web, open_to_all=web_open), paced(progress)) as (on_event, watching):
-            if several:
-                run_failover_series(one.fabric, one.failovers, folder, on_event, watching)
-            else:
-                run_failover(one.fabric, one.failovers.repetitions[0], folder, on_event, watching)
-        return Failovers(folder) if several else Failover(folder)
+
+@contextmanager
+def failover_shown(
+    request: Experiment,
+    out: Folder | None = None,
+    *,
+    progress: OnEvent = ignore,
+    web: Web = None,
+    wait: bool = False,
+) -> Iterator[Failover | Failovers]:
+    """Measures failovers and yields the results while the page, if there is one, replays them.
+
+    Args:
+        request: the requested failovers.
+        out: see `failover`.
+        progress: see `failover`.
+        web: see `failover`.
+        wait: see `failover`.
+    """
+    if wait and web is None:
+        raise UsageError("--wait is for the live page; also give --web")
+    one = cast(FailoversSpecification, request.resolve())
+    _require_machine()
+    folder = request.folder(one, out)
+    from experiments.failover.demonstration import run_failover
+    from experiments.failover.series import run_failover_series
+    from polarlab.web.live_page import live_page
+
+    several = len(one.failovers.repetitions) > 1
+    if wait and not several:
+        one = replace(one, failovers=with_time_to_look(one.failovers))
+    with live_page(web, paced(progress)) as page:
+        ready = page.wait_for_viewer if wait else lambda: None
+        if several:
+            run_failover_series(one.fabric, one.failovers, folder, page.on_event, page.watch, ready)
+        else:
+            [only] = one.failovers.repetitions
+            run_failover(one.fabric, only, folder, page.on_event, page.watch, ready)
+        page.replay(folder)
+        yield Failovers(folder) if several else Failover(folder)
 
 
 def schema() -> dict[str, Any]:

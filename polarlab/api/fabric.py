@@ -199,6 +199,16 @@ class Fabric(SessionVerbs):
         self._watched(page, session, opened)
         return page.url
 
+    def wait_for_viewer(self) -> None:
+        """Waits until a browser opens the live page, or Enter is pressed in the terminal.
+
+        Raises:
+            UsageError: the fabric has no live page.
+        """
+        if not self._page:
+            raise UsageError("the fabric has no live page; launch it with web=True")
+        self._page.wait_for_viewer()
+
     def _measured_by_page(self, options: Mapping[str, Any], checked: Callable[[], None]) -> Path:
         """Measures traffic that the page requested, and returns the folder of its results.
 

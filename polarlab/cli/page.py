@@ -8,6 +8,8 @@ import threading
 from collections.abc import Sequence
 
 from polarlab import UsageError
+from polarlab.api.command_line.events import Event
+from polarlab.cli.progress import ConsoleProgress
 from polarlab.process import Terminated
 from polarlab.web.address import WebAddress, parse_address, web_address
 
@@ -28,6 +30,7 @@ have other defaults:
   --routing ROUTING     routing algorithm (default {_DEMO_OPTIONS["--routing"]})
   --web [HOST:]PORT     address of the page (default 127.0.0.1:8642)
   --web-open            no token: every user of this machine has access
+  --wait                wait with the traffic until a browser opens the page or you press Enter
   -h, --help            show this help message and exit
 
 examples:
@@ -64,7 +67,15 @@ def page_address(arguments: argparse.Namespace) -> WebAddress | None:
     return parse_address(web, certificate, key, open_to_all=open_to_all)
 
 
-def wait_for_the_end() -> None:
-    """Waits for Ctrl-C or another signal that ends the page."""
+def wait_for_the_end(progress: ConsoleProgress, event: Event | None = None) -> None:
+    """Prints an event and waits for Ctrl-C or another signal that ends the page.
+
+    Args:
+        progress: prints the event.
+        event: the event; None for none.
+    """
     with contextlib.suppress(KeyboardInterrupt, Terminated):
+        if event:
+            progress(event)
+        progress.rest()
         threading.Event().wait()

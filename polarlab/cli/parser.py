@@ -223,7 +223,7 @@ def parse(words: Sequence[str]) -> argparse.Namespace:
         if {"-h", "--help"}.intersection(words):
             print(DEMO_HELP, end="")
             raise SystemExit(Status.DONE)
-        words = ["up", *demo_words(words[2:])]
+        words, waits = ["up", *demo_words([one for one in words[2:] if one != "--wait"])], "--wait" in words
     # `--web` without `=` takes no value: the next word is not its value.
     words = [f"{word}=" if word == "--web" else word for word in words]
     parsed, unknown = make_parser(words[:1]).parse_known_args(words)
@@ -241,6 +241,7 @@ def parse(words: Sequence[str]) -> argparse.Namespace:
         if parsed.exec:
             raise UsageError("--exec is for the prompt of `polarlab up`; leave it out")
         parsed.command = commands(["demo"])["demo"].show  # type: ignore[attr-defined]
+        parsed.wait = waits
     return parsed
 
 

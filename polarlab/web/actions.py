@@ -335,11 +335,16 @@ class ReplayVerbs:
     """
 
     busy = ""
-    allowed = ("recording",)
 
-    def __init__(self, recording: Recording) -> None:
-        """Prepares the verbs for finished results."""
-        self._recording = recording
+    def __init__(self, recording: Recording, choose: Callable[[str], object] | None = None) -> None:
+        """Prepares the verbs for finished results.
+
+        Args:
+            recording: the results.
+            choose: shows another one of their points; None if there are none.
+        """
+        self._recording, self._choose = recording, choose
+        self.allowed = ("recording", "show-point") if choose else ("recording",)
 
     def report_now(self) -> None:
         """Does nothing: finished results do not change."""
@@ -348,6 +353,20 @@ class ReplayVerbs:
     def recording(self) -> tuple[FabricState, ...]:
         """Returns all states of the replayed results."""
         return self._recording.states
+
+    @verb(http=Http("POST", "/api/point"))
+    def show_point(self, point: str) -> None:
+        """Shows another point of a sweep, or another seed, to all viewers.
+
+        Args:
+            point: its name, one of `points` in /api/fabric.
+        """
+        from topology.errors import ParameterError
+
+        if point not in self._recording.description.points:
+            raise ParameterError(f"point must be one of the results, got {point!r}")
+        assert self._choose
+        self._choose(point)
 
 
 def page_of(description: FabricDescription) -> dict[str, Any]:

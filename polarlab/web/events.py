@@ -19,6 +19,28 @@ class PageReady(Event):
 
 
 @dataclass(frozen=True)
+class ViewerAwaited(Event):
+    """Something starts once a browser has opened the page.
+
+    Attributes:
+        terminal: whether Enter in the terminal starts it too.
+    """
+
+    terminal: bool
+
+    def __str__(self) -> str:
+        return f"waiting until a browser opens the page{' or you press Enter' if self.terminal else ''}"
+
+
+@dataclass(frozen=True)
+class PageStays(Event):
+    """Results stay on the page."""
+
+    def __str__(self) -> str:
+        return "the page shows the result until Ctrl-C"
+
+
+@dataclass(frozen=True)
 class PageShown(Event):
     """A fabric that `polarlab demo web` launched is up, and its live page is ready.
 

@@ -7,10 +7,12 @@ from __future__ import annotations
 
 import contextlib
 import queue
+import select
 import socket
+import sys
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from importlib import metadata
 from typing import TYPE_CHECKING, Any
@@ -27,12 +29,14 @@ from polarlab.web.actions import Measure, PageVerbs, ReplayVerbs, actions, page_
 from polarlab.web.address import WebAddress
 from polarlab.web.channel import About, Answer, Ask, ToFabric, ToWeb, Watchers
 from polarlab.web.channel import Event as TimelineEvent
-from polarlab.web.events import PageEnded, PageReady, PageTrouble
+from polarlab.web.events import PageEnded, PageReady, PageTrouble, ViewerAwaited
 from polarlab.web.handlers import answer
 from polarlab.web.web_process import WebProcess
 
 _MAX_WAITING = 64  # limit of waiting requests of each kind
 _END_S = 2.0  # how long to wait at the end for a request in progress
+_POLL_S = 0.1
+_DRAWN_S = 2.0  # from a viewer's connection until its page is drawn
 _MAX_LOGS = 10  # limit of logs of internal errors
 
 if TYPE_CHECKING:  # at run time only where Mininet is known to be there
@@ -197,15 +201,20 @@ class PageServer:
                 self._verbs = self._observer = None
                 self._send_about(None)
 
-    def replay(self, recording: Recording) -> None:
-        """Shows finished results on the page.
+    def replay(
+        self, recording: Recording, read: Callable[[str], Recording] | None = None, *, ended: bool = False
+    ) -> None:
+        """Shows finished results on the page, instead of what it showed before.
 
         Args:
             recording: the results.
+            read: returns the recording of another one of their points; None if there are none.
+            ended: whether they have just been measured: their end is shown first.
         """
-        self._verbs = verbs = ReplayVerbs(recording)
-        description = replace(recording.description, actions=verbs.allowed)
-        self._recording = recording
+        self._verbs = verbs = ReplayVerbs(recording, read and (lambda point: self.replay(read(point), read)))
+        first = len(recording.states) - 1 if ended else 0
+        description = replace(recording.description, actions=verbs.allowed, shown_first=first)
+        self._recording = replace(recording, description=description)
         self._send_about(page_of(description))
         self._send_recording(recording)
 
@@ -213,6 +222,18 @@ class PageServer:
         for entry in recording.entries:
             self._send_entry(entry)
         self._send_state(recording.states[-1])  # for programs; the page draws the state at its slider
+
+    def wait_for_viewer(self) -> None:
+        """Waits until a client receives states, or until Enter is pressed if there is a terminal."""
+        terminal = sys.stdin is not None and sys.stdin.isatty()
+        if not self.watchers:
+            self._on_event(ViewerAwaited(terminal))
+        while not self.watchers:
+            if terminal and select.select([sys.stdin], [], [], 0)[0]:
+                sys.stdin.readline()
+                return
+            time.sleep(_POLL_S)
+        time.sleep(_DRAWN_S)
 
     def on_event(self, event: Event) -> None:
         """Adds a progress event of the fabric or of an experiment to the timeline."""

@@ -1,16 +1,18 @@
 """Commands with a live page: the demonstration of it, experiments that are watched, and a taken port."""
 
 import contextlib
+import itertools
 import os
 import re
 import signal
 import subprocess
+import urllib.request
 
 import pytest
 from conftest import POLARLAB, eventually, one_line, start_polarlab
 from support.builders.repeats import repeats
 from support.fixtures.browser import browser, needs_browser
-from support.fixtures.web_requests import ask
+from support.fixtures.web_requests import ask, token_of
 
 from polarlab.web.address import WebAddress
 
@@ -40,12 +42,17 @@ def ended_by_ctrl_c(process):
 def test_a_link_of_the_demonstration_is_cut_by_a_click_and_the_page_tells_who_repaired_it(
     fabric, facts, link
 ):
-    """With gentle traffic, which Ctrl-C takes down."""
-    words = ("demo", "web", *fabric.split(), "--web=0")
+    """With gentle traffic, which begins with the first viewer and which Ctrl-C takes down."""
+    words = ("demo", "web", *fabric.split(), "--web=0", "--wait")
     with start_polarlab(*words) as process, ended_by_ctrl_c(process), browser() as page:
-        page.open(next(line.split()[-1] for line in process.stderr if "live page: " in line))
+        url = next(line.split()[-1] for line in process.stderr if "live page: " in line)
+        assert any("waiting until a browser opens the page" in line for line in process.stderr)
+        assert ask(url, "GET", "api/state")[1]["traffic"] is None
+        page.open(url)
         assert facts in page.text("facts")
-        page.wait(lambda: page.text("traffic-state").startswith("uniform offered 0.0"))
+        page.wait(lambda: page.text("traffic-state").startswith("uniform offered 0."))
+        flowing = ask(url, "GET", "api/state")[1]["traffic"]["load"]
+        page.wait(lambda: page.run("return Number(document.getElementById('traffic-load').value)") == flowing)
         page.click_drawn(f"link:{link}")
         page.wait(lambda: page.text("selected-name") == f"link {link}")
         page.press("cut")
@@ -55,9 +62,14 @@ def test_a_link_of_the_demonstration_is_cut_by_a_click_and_the_page_tells_who_re
         page.wait(lambda: re.search(repaired, page.text("incident-facts")))
         page.wait(lambda: "packets of the traffic lost" in page.text("incident-facts"))
         page.wait(lambda: f"the controller's plan without {link} is in place" in page.text("entries"))
+        page.wait(lambda: re.search(f"Link {link} failed: .* lost.*deliver again", page.text("headline")))
+        assert f"✕ {link} failed" in page.text("marks")
+        way = page.wait(lambda: page.run("return cy.edges('.around').map((one) => one.data('name'))"))
+        assert link not in way
         page.press("restore")
         page.wait(lambda: not page.dead())
         page.wait(lambda: "fully recovered" in page.text("entries"))
+        page.wait(lambda: page.run("return document.getElementById('headline').className") == "good")
         assert page.errors() == []
     assert process.returncode == 0
 
@@ -105,14 +117,50 @@ def test_a_port_that_is_taken_is_told_before_anything_starts():
     assert "starting" not in ended.stderr
 
 
-@pytest.mark.slow
-def test_the_events_of_a_failover_are_watched(tmp_path):
+@pytest.mark.tried_again
+@pytest.mark.usefixtures("no_leftovers")
+def test_a_failover_waits_for_a_viewer_tells_its_course_and_stays_on_the_page(tmp_path):
+    """In the terminal as things happen, and on the page also when the fabric is down."""
     with start_polarlab(
-        *("demo", "failover", "polarfly", "--q", "2", "--fail", "link:s1-s6", "--web=0"),
+        *("demo", "failover", "polarfly", "--q", "2", "--fail", "link:s1-s6", "--web=0", "--wait"),
         *("--out", str(tmp_path / "failover")),
     ) as process:
-        url = next(line.split()[-1] for line in process.stderr if "live page: " in line)
-        eventually(lambda: any("s1-s6" in entry["text"] for entry in ask(url, "GET", "api/timeline")[1]))
-        eventually(lambda: any("is down" in entry["text"] for entry in ask(url, "GET", "api/timeline")[1]))
+        lines = iter(process.stderr)
+        url = next(line.split()[-1] for line in lines if "live page: " in line)
+        assert any("waiting until a browser opens the page" in line for line in lines)
+        assert ask(url, "GET", "api/state")[1]["headline"] == ""
+        with viewer(url):
+            told = list(itertools.takewhile(lambda line: "s1-s6 is back" not in line, lines))
+            [cut] = [n for n, line in enumerate(told) if "link:s1-s6 failed" in line]
+            assert any("plan without s1-s6" in line for line in told[cut:])
+            [repaired] = [line for line in told[cut:] if "repaired by the" in line]
+            assert "packet" in repaired
+            seen = [one["text"] for one in ask(url, "GET", "api/timeline")[1]]
+            assert any("is down" in text for text in seen)
+            rest = list(itertools.takewhile(lambda line: "until Ctrl-C" not in line, lines))
+            assert any("as before" in line for line in rest)
+            assert not any(re.search(r"probes: ([\d.]+) of", line) and beyond(line) for line in told + rest)
+            state = ask(url, "GET", "api/state")[1]
+            assert state["headline_level"] == "good"
+            assert "Link s1-s6 failed" in state["headline"]
+            assert ask(url, "GET", "api/fabric")[1]["replay"] == "failover"
+            assert process.poll() is None
+        os.killpg(process.pid, signal.SIGINT)
         process.stderr.read()
     assert process.returncode == 0
+
+
+def beyond(line):
+    """Returns whether a line of progress is beyond its end."""
+    done, total = re.search(r"probes: ([\d.]+) of ([\d.]+) s", line).groups()
+    return float(done) > float(total)
+
+
+@contextlib.contextmanager
+def viewer(url):
+    """Asks for the states of a page, as a browser does; so few fit into its socket unread."""
+    request = urllib.request.Request(
+        f"{url.partition('?')[0]}api/stream", headers={"Authorization": f"Bearer {token_of(url)}"}
+    )
+    with urllib.request.urlopen(request, timeout=60):
+        yield

@@ -21,7 +21,7 @@ from traffic.engine.telemetry import CountReporter
 from traffic.metrics.counters import CounterSettings, ReceivedCounter, ReceivedPackets
 from traffic.metrics.measurements import Clock, Received
 from traffic.metrics.reordering import DuplicateDetector
-from traffic.metrics.silence import PairSilences, Silence
+from traffic.metrics.silence import PairOutages, PairSilences, Silence
 from traffic.metrics.window import Window
 from traffic.wire.layout import SOURCE_PORT_BASE
 from traffic.wire.probe_codec import genuine, intact, read_headers
@@ -102,6 +102,7 @@ class ProbeCounts:
         self._frame_bytes, self._tagger = len(job.template), Tagger(job.key)
         self._arrivals = DuplicateDetector(len(job.hosts))
         self._silences = PairSilences(len(job.hosts))
+        self._outages, self._watched_flow = PairOutages(len(job.hosts)), job.watched_flow
         self._ips, self._index = _address_index(job)
         self._counts = ReceivedCounter(measured, keep_log=job.keep_log)
 
@@ -146,11 +147,18 @@ class ProbeCounts:
         )
         self._counts.add(arrivals)
         self._silences.add(arrivals.source, arrivals.destination, arrivals.number, arrivals.arrived_ns)
+        if self._watched_flow is not None:
+            one = arrivals.flow == self._watched_flow
+            source, destination = arrivals.source[one], arrivals.destination[one]
+            self._outages.add(source, destination, arrivals.sent_ns[one], arrivals.arrived_ns[one])
         return arrivals
 
     def silences(self, clock: Clock) -> Silence:
         """Returns the longest times without arrivals since the last call; `clock` is the schedule's start."""
-        return self._silences.take(time.time_ns() - clock.epoch_ns, clock.monotonic_ns)
+        now_ns = time.time_ns() - clock.epoch_ns
+        open_s, outages = self._outages.take(now_ns, clock.monotonic_ns)
+        silence = self._silences.take(now_ns, clock.monotonic_ns)
+        return silence._replace(open_watched_s=open_s, outages=outages)
 
     @property
     def reordered(self) -> int:

@@ -58,6 +58,7 @@ class TrafficJob:
         quiet_ns: time without arrivals until the collector ends, once the last packet was sent.
         interval_ns: time step of the series.
         keep_log: whether the collector also logs every packet.
+        watched_flow: the flow, at constant intervals, whose outages are reported live; None for none.
         key: secret key of the probes' tags, which hosts must not learn.
     """
 
@@ -70,6 +71,7 @@ class TrafficJob:
     quiet_ns: int
     interval_ns: int
     keep_log: bool = False
+    watched_flow: int | None = None
     key: bytes = field(default_factory=new_key, repr=False)
 
     def to_dict(self) -> dict[str, Any]:

@@ -187,7 +187,9 @@ class TrafficSnapshot(NamedTuple):
         # the collector has fallen silent, the time moves on nevertheless, so that losses become visible.
         arrived_by_s = max(collector.until_s, sender.until_s - 2 * _EVERY_S)
         sent = sender.packets_until(arrived_by_s - (collector.p99_ms or 0.0) / 1e3)
-        loss = max(0.0, 1 - collector.packets / sent) if sent else None
+        # The collector's first report counts the first packets to arrive, and the others are under way.
+        begun = len(collector.reports) > 1 or seconds > 4 * _EVERY_S
+        loss = max(0.0, 1 - collector.packets / sent) if sent and begun else None
         return cls(
             seconds,
             sender.rate_bps(),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -10,6 +11,8 @@ import numpy.typing as npt
 Numbers = npt.NDArray[np.int64]
 
 _NEVER = 1 << 62
+_SHORTEST_NS = 3_000_000  # outages are longer
+_MAX_OUTAGES = 500  # in a report
 
 
 class Silence(NamedTuple):
@@ -23,6 +26,9 @@ class Silence(NamedTuple):
         open_s: length of the longest ongoing silence.
         open_pair: its host pair; -1 before the first packet.
         missing: packets that have not arrived although a later packet of their source has.
+        open_watched_s: length of the longest ongoing silence of a watched pair; 0 if none is watched.
+        outages: (start, end) of the silences of watched pairs that have ended since the previous report and
+            in which packets were lost.
     """
 
     time_s: float
@@ -32,6 +38,8 @@ class Silence(NamedTuple):
     open_s: float
     open_pair: int
     missing: int
+    open_watched_s: float = 0.0
+    outages: Sequence[tuple[float, float]] = ()
 
 
 class PairSilences:
@@ -102,3 +110,55 @@ class PairSilences:
         )
         self._longest_ns, self._ended_ns, self._pair = 0, 0, -1
         return silence
+
+
+class PairOutages:
+    """Tracks the silences in which packets of pairs were lost, for pairs that send at constant intervals.
+
+    A silence without losses, because packets were delayed, does not count: the packet that ends it was sent
+    shortly after the one before.
+    """
+
+    def __init__(self, hosts: int) -> None:
+        """Creates a tracker before the first packet.
+
+        Args:
+            hosts: number of hosts, at least 1.
+        """
+        self._hosts = hosts
+        self._last_ns = np.full((2, hosts * hosts), _NEVER, np.int64)  # sent, arrived
+        self._ended: list[tuple[int, int]] = []
+
+    def add(self, source: Numbers, destination: Numbers, sent_ns: Numbers, arrived_ns: Numbers) -> None:
+        """Adds packets, those of a pair in the order of arrival.
+
+        Args:
+            source: index of each packet's sending host; shape (packets,).
+            destination: index of each packet's receiving host; shape (packets,).
+            sent_ns: times at which they were sent in nanoseconds; shape (packets,).
+            arrived_ns: arrival times in nanoseconds, on the same clock; shape (packets,).
+        """
+        if not len(source):
+            return
+        pairs = source * self._hosts + destination
+        order = np.argsort(pairs, kind="stable")
+        pairs, times_ns = pairs[order], np.array([sent_ns[order], arrived_ns[order]])
+        before_ns = self._last_ns[:, pairs]
+        again = np.flatnonzero(pairs[1:] == pairs[:-1]) + 1
+        before_ns[:, again] = times_ns[:, again - 1]
+        unsent_ns, silent_ns = times_ns - before_ns
+        for place in np.flatnonzero((silent_ns > _SHORTEST_NS) & (2 * unsent_ns > silent_ns)).tolist():
+            self._ended.append((int(before_ns[1, place]), int(times_ns[1, place])))
+        del self._ended[:-_MAX_OUTAGES]
+        self._last_ns[:, pairs] = times_ns
+
+    def take(self, now_ns: int, to_monotonic_ns: int = 0) -> tuple[float, list[tuple[float, float]]]:
+        """Returns the length of the longest ongoing silence, and the outages since the last call, in s.
+
+        Args:
+            now_ns: current time in nanoseconds, on the clock of the arrivals.
+            to_monotonic_ns: offset of the monotonic clock from that clock, in nanoseconds.
+        """
+        ended, self._ended = self._ended, []
+        outages = [((a + to_monotonic_ns) / 1e9, (b + to_monotonic_ns) / 1e9) for a, b in ended]
+        return max(0.0, (now_ns - int(self._last_ns[1].min())) / 1e9), outages

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import sys
 from typing import TYPE_CHECKING, Any
 
 import polarlab
@@ -11,7 +12,7 @@ from polarlab.cli.console import print_result, print_table
 from polarlab.cli.page import DEMO_LOAD, DEMO_PATTERN, page_address, wait_for_the_end
 from polarlab.cli.progress import ConsoleProgress, draw_figures
 from polarlab.process import Status
-from polarlab.web.events import PageShown
+from polarlab.web.events import PageShown, PageStays
 
 if TYPE_CHECKING:
     from polarlab.api.command_line.records import FailoverSeries, FailoverSummary
@@ -35,18 +36,23 @@ _DISTRIBUTION_COLUMNS = ("", "mean", "ci95", "p50", "p50_ci95", "p90", "p99", "m
 def run(arguments: argparse.Namespace) -> Status:
     """Runs failovers and prints their losses and gaps; returns NEGATIVE for unexpected losses."""
     from polarlab.api.command_line.events import Notice
+    from polarlab.api.experiments import failover_shown
 
-    with ConsoleProgress() as progress:
-        results = polarlab.failover(
-            arguments.experiment, progress=Unthrottled(progress), web=page_address(arguments)
-        )
+    web = page_address(arguments)
+    stays = arguments.wait or (web is not None and sys.stdin.isatty())
+    with (
+        ConsoleProgress() as progress,
+        failover_shown(arguments.experiment, progress=Unthrottled(progress), web=web, wait=stays) as results,
+    ):
         draw_figures(results, progress)
         progress.rest()
         _print(arguments, results)
         if results.summary.negative:
             progress(Notice("result-negative", reason=results.summary.negative))
-            return Status.NEGATIVE
-    return Status.DONE
+        if stays:
+            sys.stdout.flush()
+            wait_for_the_end(progress, PageStays())
+    return Status.NEGATIVE if results.summary.negative else Status.DONE
 
 
 def show(arguments: argparse.Namespace) -> Status:
@@ -58,10 +64,10 @@ def show(arguments: argparse.Namespace) -> Status:
         request, load = demonstration(arguments.experiment, DEMO_LOAD)
         fabric = polarlab.Fabric(request, progress=Unthrottled(progress), web=web)
         with fabric:
+            if arguments.wait:
+                fabric.wait_for_viewer()
             fabric.start_traffic(DEMO_PATTERN, load)
-            progress(PageShown(str(fabric.url)))
-            progress.rest()
-            wait_for_the_end()
+            wait_for_the_end(progress, PageShown(str(fabric.url)))
             progress.rest()
     return Status.DONE
 

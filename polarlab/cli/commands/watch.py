@@ -19,6 +19,5 @@ def run(arguments: argparse.Namespace) -> Status:
     with ConsoleProgress() as progress:
         web = page_address(arguments) or True
         with polarlab.watch(arguments.results, web=web, progress=Unthrottled(progress)):
-            progress.rest()
-            wait_for_the_end()
+            wait_for_the_end(progress)
     return Status.DONE

@@ -3,13 +3,16 @@
 import cytoscape from "./vendor/cytoscape.mjs";
 import {isDark, scale, step, variable} from "./colours.js";
 import {LinkLayer} from "./links.js";
+import {make} from "./text.js";
 
 const SPACE = 180; // average side length of the layout per switch, in units of the drawing
 const KINDS = ["ellipse", "round-rectangle", "diamond", "triangle", "hexagon", "star", "pentagon", "octagon"];
 const FULL_QUEUE_WIDTH = 6;
+const BOTTOM = 90; // height of the slider and the legend
+const MARKED_WIDTH = 6, MARKED_FONT = 18; // on the screen, at any zoom
 
 function styles() {
-  const ink = variable("--ink"), bad = variable("--bad"), accent = variable("--accent");
+  const ink = variable("--ink"), bad = variable("--dead"), accent = variable("--accent");
   return [
     {selector: "node", style: {
       "background-color": isDark() ? "#8fa3bd" : "#5b6b82", "width": 16, "height": 16, "label": "data(label)",
@@ -26,14 +29,16 @@ function styles() {
     {selector: "edge.host", style: {"width": 1, "line-opacity": 1, "line-color": variable("--line")}},
     {selector: ".failed", style: {"background-color": bad, "border-width": 3, "border-color": bad,
       "background-opacity": 0.25}},
-    {selector: "edge.dead", style: {"curve-style": "straight", "line-color": bad, "line-opacity": 1,
-      "line-style": "dashed", "width": 3, "label": "✕", "font-size": 18, "color": bad}},
+    {selector: "edge.dead", style: {"line-color": bad, "line-opacity": 1, "z-index": 3}},
+    {selector: "edge.around", style: {"line-color": variable("--around"), "line-opacity": 1, "z-index": 2}},
+    {selector: "node.marked", style: {"border-width": 3, "border-color": ink, "z-index": 4}},
     {selector: "edge.drained", style: {"curve-style": "straight", "line-style": "dotted", "line-opacity": 1,
       "line-color": accent, "width": 3}},
     {selector: "node.drained", style: {"border-width": 3, "border-style": "dotted", "border-color": accent}},
     {selector: "edge.path", style: {"overlay-color": "#e69f00", "overlay-opacity": 0.75, "overlay-padding": 4}},
     {selector: "edge.other", style: {"overlay-color": "#009e73", "overlay-opacity": 0.35, "overlay-padding": 3}},
     {selector: ":selected", style: {"overlay-color": accent, "overlay-opacity": 0.45, "overlay-padding": 5}},
+    {selector: "edge.dead:selected", style: {"overlay-color": bad}},
   ];
 }
 
@@ -54,6 +59,9 @@ export class Graph {
     this.core.on("tap", (event) => event.target === this.core && select("", ""));
     this.links = [];
     this.layer = new LinkLayer(this.core, layer);
+    this.marks = [];
+    this.core.on("render", () => this.placeMarks());
+    this.core.on("zoom", () => this.scaleMarked());
   }
 
   /** Draws another fabric. */
@@ -77,6 +85,7 @@ export class Graph {
     this.core.add([...nodes, ...edges]);
     this.links = fabric.links.map((link) => ({...link, edge: this.core.getElementById(`link:${link.name}`), look: ""}));
     this.core.fit(undefined, 55);
+    this.shown = "";
     this.layer.show(this.links);
     this.layer.update(() => ({colour: this.colours[0], width: 2, step: 0}));
   }
@@ -98,12 +107,75 @@ export class Graph {
       this.mark("hang:", state.failed, "failed", false);
       this.mark("switch:", state.drained, "drained");
     });
+    this.showFailures(state);
     this.layer.update((at) => {
       if (hidden.has(at)) return null;
       const place = step(state.load[at]);
       return {colour: this.colours[place], step: place,
         width: Math.round(2 + Math.min(1, state.waiting[at] / queue) * FULL_QUEUE_WIDTH)};
     });
+  }
+
+  /** Names what has failed, and draws the ways around. */
+  showFailures(state) {
+    const failed = state.failed.map((name) => name.split(":"));
+    const links = new Set(failed.filter(([kind]) => kind === "link").map(([, name]) => name));
+    const switches = failed.filter(([kind]) => kind === "switch" || kind === "hang");
+    const off = new Set(switches.map(([, name]) => name));
+    const marks = switches.map(([kind, name]) => ({id: name, text: `✕ ${name} ${kind === "hang" ? "hung" : "failed"}`}));
+    this.core.edges(".dead").forEach((edge) => {
+      const {name, source, target} = edge.data();
+      const asked = links.has(name) || links.has(`${source}-${target}`);
+      if (!off.has(source) && !off.has(target)) marks.push({id: edge.id(), text: `✕ ${name} ${asked ? "failed" : "is down"}`});
+    });
+    if (state.around.length) marks.push({path: state.around[0], text: `↷ ${state.around[0].join(" → ")}`});
+    const key = JSON.stringify([marks, state.around]);
+    if (key === this.shown) return;
+    this.shown = key;
+    this.core.batch(() => {
+      this.core.elements(".around, .marked").removeClass("around marked");
+      for (const path of state.around) {
+        for (let at = 1; at < path.length; at++) {
+          this.core.$(`#${path[at - 1]}`).edgesWith(`#${path[at]}`).not(".dead").addClass("around");
+        }
+        path.forEach((name) => this.core.getElementById(name).addClass("marked"));
+      }
+      this.names(this.namesShown);
+    });
+    this.scaleMarked();
+    const nodes = marks.map(({text, path}) => make("span", text, [], path ? {class: "around"} : {}));
+    document.getElementById("marks").replaceChildren(...nodes);
+    this.marks = marks.map((mark, at) => ({...mark, node: nodes[at]}));
+    this.placeMarks();
+  }
+
+  /** Keeps the width of marked links and the names of marked switches on the screen. */
+  scaleMarked() {
+    const zoom = this.core.zoom();
+    this.core.batch(() => {
+      this.core.edges().removeStyle("width");
+      this.core.edges(".dead, .around").style("width", MARKED_WIDTH / zoom);
+      this.core.nodes().removeStyle("font-size min-zoomed-font-size");
+      this.core.nodes(".marked").style({"font-size": MARKED_FONT / zoom, "min-zoomed-font-size": 0});
+    });
+  }
+
+  /** Moves the names of failures with the drawing, so that they do not cover one another. */
+  placeMarks() {
+    const placed = [], high = this.element.clientHeight;
+    for (const {id, path, node} of this.marks) {
+      const found = this.core.getElementById(path ? path[Math.floor(path.length / 2)] : id);
+      if (found.empty()) continue;
+      const at = found.isEdge() ? found.renderedMidpoint() : found.renderedPosition();
+      const half = node.offsetWidth / 2, tall = node.offsetHeight;
+      const x = Math.max(half, Math.min(at.x, this.element.clientWidth - half));
+      const free = (y) => placed.every((one) => Math.abs(one.x - x) > one.half + half || Math.abs(one.y - y) > (one.tall + tall) / 2);
+      const base = at.y + (found.isEdge() ? 0 : 1.2 * tall);
+      const steps = [0, -1, 1, -2, 2, -3, 3].map((step) => base + 1.1 * step * tall);
+      const y = steps.find((one) => free(one) && one > tall && one < high - BOTTOM) ?? base;
+      placed.push({x, y, half, tall});
+      Object.assign(node.style, {left: `${x}px`, top: `${y}px`});
+    }
   }
 
   /** Adds a class to the switches in a list of names, and by default removes it from the others. */
@@ -138,7 +210,8 @@ export class Graph {
 
   /** Shows or hides the names of switches. */
   names(shown) {
-    this.core.nodes().forEach((node) => node.data("label", shown ? node.data("name") : ""));
+    this.namesShown = shown;
+    this.core.nodes().forEach((node) => node.data("label", shown || node.hasClass("marked") ? node.data("name") : ""));
   }
 
   /** Shows or hides hosts, around their switches. */
@@ -174,6 +247,7 @@ export class Graph {
   theme() {
     this.colours = scale();
     this.core.style(styles());
+    this.scaleMarked();
     this.links.forEach((link) => { link.look = ""; });
   }
 }

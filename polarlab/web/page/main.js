@@ -11,6 +11,16 @@ import {Verbs} from "./verbs.js";
 
 let fabric = null;
 let state = null;
+let connection = "connecting";
+
+const SIGNS = {quiet: "", bad: "✕ ", repaired: "↷ ", good: "✓ "};
+
+/** Shows whether states arrive, or what is replayed. */
+function showConnection() {
+  const shown = connection === "live" && fabric?.replay ? "replay" : connection;
+  element("connection").textContent = shown;
+  element("connection").className = `pill ${connection === "live" ? "good" : "bad"}`;
+}
 
 /** Runs an action that the fabric may refuse; then shows its one-line error. */
 async function attempt(act) {
@@ -39,6 +49,8 @@ new Paths(graph, verbs);
 function showFabric(description) {
   fabric = description;
   state = null;
+  showConnection();
+  if (fabric?.replay) element("entries").replaceChildren(); // its events follow
   if (!fabric) { element("facts").textContent = "no fabric is running"; return; }
   document.title = `${fabric.title}: PolarLab`;
   element("title").textContent = fabric.title;
@@ -47,6 +59,7 @@ function showFabric(description) {
     + `${fabric.hosts.length} hosts; routing ${fabric.routing}; `
     + (proof ? `proven before installation: ${proof.pairs} pairs of hosts, at most ${proof.max_hops} hops, `
       + `${proof.rules} rules, ${proof.groups} groups` : fabric.replay ? `replay of ${fabric.replay}` : "")
+    + (fabric.lacks.length ? `; not recorded: ${fabric.lacks.join("; ")}` : "")
     + (fabric.actions.length ? "" : "; read-only: an experiment is using the fabric, "
       + "and its results would not record manual changes");
   const names = [...fabric.positions.map((_, router) => `s${router + 1}`), ...fabric.links.map((link) => link.name),
@@ -73,6 +86,10 @@ function showState(latest) {
   traffic.update(state);
   routing.update(state);
   showIncident(state.incident);
+  const line = element("headline"), text = `${SIGNS[state.headline_level]}${state.headline}`;
+  line.hidden = !state.headline;
+  if (line.textContent !== text) line.textContent = text; // else it would be read aloud again
+  line.className = state.headline_level;
   const failed = state.failed.length ? `; failed: ${state.failed.join(", ")}` : "";
   element("controller-state").textContent = `${state.controller}, plan for `
     + (state.planned_failure === "none" ? "the whole fabric" : `the fabric without ${state.planned_failure}`);
@@ -85,12 +102,9 @@ function showState(latest) {
 
 listen({
   fabric: showFabric,
-  state: (latest) => { if (!replay.active) showState(latest); },
-  timeline: addEntries,
-  connection: (text) => {
-    element("connection").textContent = text;
-    element("connection").className = `pill ${text === "live" ? "good" : "bad"}`;
-  },
+  state: (latest) => { if (!fabric?.replay) showState(latest); },
+  timeline: (entries) => { addEntries(entries); replay.hideLater(); },
+  connection: (text) => { connection = text; showConnection(); },
 });
 
 element("search").addEventListener("submit", (event) => {

@@ -32,7 +32,8 @@ export function showIncident(incident) {
 function ofTraffic(traffic) {
   if (!traffic) return [];
   return [
-    ["traffic's longest silence", `${milliseconds(traffic.silence_ms)}, ${traffic.pair} (before: ${milliseconds(traffic.before_ms)})`],
+    ...(traffic.seldom ? [] : [["traffic's longest silence",
+      `${milliseconds(traffic.silence_ms)}, ${traffic.pair} (before: ${milliseconds(traffic.before_ms)})`]]),
     ["packets of the traffic lost", traffic.ongoing ? `at least ${traffic.lost}; the silence continues` : String(traffic.lost),
       traffic.lost || traffic.ongoing ? "bad" : "good"],
   ];
@@ -96,12 +97,18 @@ export class Traffic {
   }
 
   show(fabric) {
+    this.replay = Boolean(fabric.replay);
     // With fast links, limit the default to what the switches of a small machine forward without holding frames.
     const framesAtOne = fabric.hosts.length * fabric.link_rate_bps / FRAME_BITS;
     element("traffic-load").value = String(Math.max(0.01, Math.floor(100 * Math.min(0.3, GENTLE_FRAMES / framesAtOne)) / 100));
+    this.clear();
+    if (fabric.actions.includes("results")) this.results();
+  }
+
+  clear() {
     this.throughput.clear();
     this.latency.clear();
-    if (fabric.actions.includes("results")) this.results();
+    this.last = this.flowing = null;
   }
 
   async results() {
@@ -120,7 +127,15 @@ export class Traffic {
     element("traffic-state").textContent = `${traffic.pattern} offered ${share(traffic.offered)}, accepted `
       + `${share(traffic.accepted)}, loss ${percent(traffic.loss)}, p99 ${milliseconds(traffic.latency_p99_ms)}`
       + (state.detoured === null ? "" : `, ${percent(state.detoured)} of buckets on detours`);
-    if (traffic.seconds !== this.last) {
+    if (traffic.load !== this.flowing) { // the form shows the traffic that flows
+      this.flowing = traffic.load;
+      const field = element("traffic-load");
+      if (field && document.activeElement !== field) field.value = String(+traffic.load.toPrecision(3));
+    }
+    if (state.time_s < this.time) this.clear(); // a replay went back
+    this.time = state.time_s;
+    const begun = traffic.offered > 0 && (traffic.loss !== null || this.replay);
+    if (begun && traffic.seconds !== this.last) {
       this.last = traffic.seconds;
       this.throughput.add(state.time_s, [traffic.offered, traffic.accepted, traffic.loss, traffic.out_of_order]);
       this.latency.add(state.time_s, [traffic.latency_p50_ms, traffic.latency_p99_ms]);

@@ -77,6 +77,8 @@ class Hub:
         self._received_s = asyncio.get_running_loop().time()
         match message:
             case About(fabric):
+                if fabric and fabric.get("replay"):  # its events follow, numbered from 0
+                    self.entries.clear()
                 self.about, self.about_json = fabric, msgspec.json.encode(fabric)
                 self.about_version += 1
                 self.state, self.state_json = None, b"null"

@@ -56,6 +56,8 @@ class EventStream:
                 parts = []
                 if about != hub.about_version:
                     about = hub.about_version
+                    if hub.about and hub.about.get("replay"):  # its events are numbered from 0
+                        self._entry = -1
                     parts.append(b"event: fabric\ndata: " + hub.about_json + b"\n\n")
                 parts += self._entries()
                 if state is not hub.state_json and hub.state is not None:

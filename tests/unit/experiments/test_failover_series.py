@@ -154,7 +154,9 @@ def test_a_failover_that_is_interrupted_before_its_failure_names_the_element_tha
     options = FailoverOptions((Component(ComponentKind.SWITCH, (2,)),))
     early = replace(SUMMARY, failed=(), interrupted=True)
     assert str(failover_ended(options, early)) == "interrupted before the failure of switch:s3"
-    assert str(failover_ended(options, replace(SUMMARY, failed=("switch:s3",)))).startswith("switch:s3: ")
+    assert str(failover_ended(options, replace(SUMMARY, failed=("switch:s3",)))).startswith(
+        "Switch s3 failed: "
+    )
 
 
 def interrupted_at_once():

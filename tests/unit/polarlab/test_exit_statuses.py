@@ -4,6 +4,7 @@ import errno
 import os
 import signal
 import tempfile
+from contextlib import nullcontext
 from dataclasses import replace
 
 import pytest
@@ -12,6 +13,7 @@ from support.fixtures.command_line import fails
 from support.fixtures.foreign_folders import AS_ROOT
 
 import polarlab
+from polarlab.api import experiments
 from polarlab.cli import main as entry
 from polarlab.cli import parser as cli
 from polarlab.error_log import remove_old_logs, write_log
@@ -126,5 +128,6 @@ def test_a_failover_s_status_is_that_of_its_result(tmp_path, monkeypatch, negati
     summary = replace(result_folders.FAILOVER, negative=negative)
     assert summary.packets_lost > 0
     folder = result_folders.write_failover(tmp_path / "demo", summary)
-    monkeypatch.setattr(polarlab, "failover", lambda *_words, **_options: polarlab.open_results(folder))
+    results = polarlab.open_results(folder)
+    monkeypatch.setattr(experiments, "failover_shown", lambda *_words, **_options: nullcontext(results))
     assert entry.main(["demo", "failover", "polarfly", "--q", "3"]) == status

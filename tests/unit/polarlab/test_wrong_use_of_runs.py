@@ -62,6 +62,7 @@ def test_options_of_a_run(capsys, words, named):
         ("demo failover --fail controller", "--kill-controller"),
         ("demo failover --link-rate auto", "--link-rate auto"),
         ("demo failover --link-loss 0.1", "--link-loss"),
+        ("demo failover polarfly --q 3 --wait", "give --web"),
         ("demo outage", "'outage'"),
         ("rules polarfly --q 3 s99", "'s99'"),
         ("up polarfly --q 2 --link-rate auto", "--link-rate auto"),

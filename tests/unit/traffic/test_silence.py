@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from traffic.metrics.silence import PairSilences
+from traffic.metrics.silence import PairOutages, PairSilences
 
 MS = 1_000_000
 HOSTS = 3
@@ -64,3 +64,18 @@ def test_silences_are_those_of_a_plain_count(batches):
             rows.append((source, destination, 0, now))
         added(silences, rows)
     assert silences.take(now * MS).longest_s == pytest.approx(longest / 1e3)
+
+
+def test_a_silence_is_an_outage_only_if_packets_were_lost_in_it():
+    """Two pairs send every millisecond: packets of one are lost for 20 ms, those of the other are late."""
+    outages = PairOutages(HOSTS)
+    lost = [(0, 1, ms, ms + 1) for ms in range(100) if not 30 <= ms < 50]
+    late = [(0, 2, ms, max(ms + 1, 75) if ms >= 40 else ms + 1) for ms in range(100)]
+    for part in range(0, 200, 7):
+        rows = sorted([*lost, *late], key=lambda row: row[3])[part : part + 7]
+        columns = np.array(rows, np.int64).reshape(-1, 4).T
+        outages.add(*columns[:2], *(columns[2:] * MS))
+    open_s, told = outages.take(110 * MS, 1000 * MS)
+    assert told == [(pytest.approx(1.03), pytest.approx(1.051))]
+    assert open_s == pytest.approx(0.01)
+    assert outages.take(111 * MS)[1] == []

@@ -59,6 +59,12 @@ def test_what_is_on_its_way_is_not_lost(late_s):
     assert TrafficSnapshot.of(2.0, sender, collector).loss == pytest.approx(0.0, abs=1e-9)
 
 
+def test_packets_on_their_way_when_the_first_ones_arrive_are_not_lost():
+    sender, first = counts_of([100] * 3), counts_of([100], begin_s=0.5)
+    assert TrafficSnapshot.of(0.5, sender, first).loss is None
+    assert TrafficSnapshot.of(0.5, sender, LiveCounts()).loss is None
+
+
 def test_where_nothing_arrives_any_more_the_loss_grows():
     sender = counts_of([100] * 21)
     collector = counts_of([100] * 9)

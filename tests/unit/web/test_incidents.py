@@ -43,6 +43,16 @@ def test_a_silence_as_long_as_those_before_is_not_unusual():
     assert traffic_silence(told, 100.1, HOSTS) == TrafficSilence(450.0, "h2_1 to h2_1", 300.0, 1)
 
 
+def test_pairs_that_send_seldom_have_no_silence_to_tell():
+    told = reports((99.9, 8.8, 1, 0.0, 3), (0, 0, -1, 0.2, 3), (100.45, 9.7, 2, 0.45, 4))
+    silence = traffic_silence(told, 100.1, HOSTS)
+    assert (silence.seldom, silence.lost) == (True, 1)
+    [(_, text)] = course(replace(HEARD, lost=0, running=False, traffic=silence))
+    assert "8800" not in text
+    assert "9700" not in text
+    assert not traffic_silence(reports((99.9, 0.3, 1, 0.0, 3), (100.2, 0.4, 2, 0.0, 4)), 100.1, HOSTS).seldom
+
+
 def test_before_the_traffic_has_told_anything_there_is_no_silence():
     assert traffic_silence([], 100.0, HOSTS) is None
     assert traffic_silence(reports((99.9, 0.02, 1, 0.0, 3)), 100.1, HOSTS) is None

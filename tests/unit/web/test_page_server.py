@@ -11,22 +11,27 @@ import sys
 import threading
 import time
 import urllib.request
+from dataclasses import replace
 from pathlib import Path
 from urllib.parse import urlsplit
 
 import psutil
 import pytest
 from support.builders.recordings import made_up_recording
+from support.builders.result_folders import FAILOVER, write_failover, write_sweep
 from support.fixtures.browser import browser, needs_browser
 from support.fixtures.documents import ROOT
 from support.fixtures.foreign_folders import AS_ROOT, NOBODY
 from support.fixtures.taken_over_page import stolen_fd, web_processes
+from support.fixtures.web_requests import ask
 
 import polarlab
 from emulation.hosts.identity import PAGE_NUMBER
+from experiments.events.base import ignore
 from experiments.observation.recording import read_recording
 from polarlab.web.address import WebAddress, parse_address
-from polarlab.web.events import PageEnded, PageReady
+from polarlab.web.events import PageEnded, PageReady, ViewerAwaited
+from polarlab.web.live_page import LivePage
 from polarlab.web.page_server import PageServer
 from topology.errors import MachineError, ParameterError
 
@@ -77,8 +82,9 @@ def test_what_an_older_folder_lacks_is_said(tmp_path, recorded_run):
     for path in recorded_run.iterdir():
         if path.is_file() and path.name not in ("links.csv", "throughput.csv"):
             (folder / path.name).write_bytes(path.read_bytes())
-    texts = [entry.text for entry in read_recording(folder).entries if entry.kind == "warning"]
-    assert [text.partition(" is missing")[0] for text in texts] == ["links.csv", "throughput.csv"]
+    recording = read_recording(folder)
+    assert [text.partition(":")[0] for text in recording.description.lacks] == ["links.csv", "throughput.csv"]
+    assert {entry.kind for entry in recording.entries} == {"fabric"}  # files that are missing are no events
 
 
 @pytest.mark.parametrize(
@@ -304,6 +310,62 @@ def test_a_replay_that_is_started_again_is_told_again(client, recorded_run):
         assert ask.json("/api/fabric")["replay"] == recorded_run.name
 
 
+def test_another_point_of_a_sweep_is_shown(tmp_path):
+    folder = write_sweep(tmp_path / "sweep", ["min", "ugal-pf"], ["tornado"])
+    with polarlab.watch(folder, web=None) as url:
+        fabric = asked(url, "GET", "api/fabric", lambda body: body.get("point"))
+        assert fabric["point"] == fabric["points"][0]
+        other = fabric["points"][-1]
+        assert ask(url, "POST", "api/point", {"point": other})[0] == 200
+        fabric = asked(url, "GET", "api/fabric", lambda body: body["point"] == other)
+        assert fabric["routing"] == "ugal-pf"
+        [state] = ask(url, "GET", "api/recording")[1]
+        assert max(state["load"]) > 0
+        assert state["traffic"]["load"] == 1
+        wrong = ask(url, "POST", "api/point", {"point": "../../etc"})
+        assert wrong[0] == 400
+        assert asked(url, "GET", "api/fabric", bool)["point"] == other
+
+
+def test_enter_in_the_terminal_ends_the_wait_for_a_viewer(monkeypatch):
+    terminal, own = os.openpty()
+    told = []
+    with open(own) as typed, PageServer(WebAddress("127.0.0.1", 0), told.append) as page:
+        monkeypatch.setattr(sys, "stdin", typed)
+        os.write(terminal, b"\n")
+        page.wait_for_viewer()
+    os.close(terminal)
+    assert ViewerAwaited(terminal=True) in told
+
+
+def asked(url, method, path, holds):
+    """Returns the answer to a request once something holds for it."""
+    deadline = time.monotonic() + 20
+    while not holds(body := ask(url, method, path)[1]):
+        assert time.monotonic() < deadline, body
+        time.sleep(0.01)
+    return body
+
+
+def test_a_page_that_shows_what_was_just_measured_begins_at_its_end(tmp_path):
+    folder = write_failover(tmp_path / "demo", replace(FAILOVER, restored=True))
+    with PageServer(WebAddress("127.0.0.1", 0)) as page:
+        page.timeline.add("fabric", "up")
+        LivePage(page, ignore).replay(folder)
+        fabric = asked(page.url, "GET", "api/fabric", lambda body: body and body.get("replay"))
+        states = ask(page.url, "GET", "api/recording")[1]
+        assert fabric["shown_first"] == len(states) - 1
+        assert states[-1]["headline_level"] == "good"
+        assert "19 packets" in states[-1]["headline"]
+        entries = asked(page.url, "GET", "api/timeline", lambda body: len(body) == 5)
+        assert "up" not in [entry["text"] for entry in entries]
+        [during] = [state for state in states if state["time_s"] == 4.0]
+        assert during["failed"] == ["switch:s4"]
+        assert during["headline_level"] == "repaired"
+        assert all("s4" not in path for path in during["around"])
+        assert during["around"]
+
+
 def timeline_of(ask, entries):
     """Returns the timeline once the process, which may answer before it is told, has so many entries."""
     deadline = time.monotonic() + 20
@@ -361,6 +423,7 @@ def test_a_finished_run_is_replayed_in_a_browser(recorded_run):
     with polarlab.watch(recorded_run, web=None) as url, browser() as page:
         page.open(url)
         assert "replay of run" in page.text("facts")
+        page.wait(lambda: page.text("connection") == "replay")
         assert page.run("return document.getElementById('slider').hidden") is False
         places = page.wait(lambda: page.run("return Number(document.getElementById('moment').max)"))
         assert places > 10
@@ -370,15 +433,43 @@ def test_a_finished_run_is_replayed_in_a_browser(recorded_run):
             int(places * 0.3),
         )
         page.wait(lambda: page.dead() == {"s1-s10"})
+        assert "s1-s10 failed" in page.text("headline")
+        assert "✕ s1-s10 failed" in page.text("marks")
+        assert page.text("controller-state").endswith("s1-s10")
+        around = page.run("return cy.edges('.around').map((one) => one.data('name'))")
+        assert len(around) == 2
+        assert "s1-s10" not in around
+        page.find("s1-s10")  # a failed link stays red when it is selected
+        look = "const one = cy.$('edge.dead'); return ['line-color', 'overlay-color', 'line-style']"
+        colour, overlay, line = page.run(f"{look}.map((name) => one.style(name))")
+        assert colour == overlay == rgb(page, "--dead")
+        assert line == "solid"  # dashes are for drained links
+        size = page.run("return parseFloat(getComputedStyle(document.getElementById('headline')).fontSize)")
+        assert size >= 24
+        assert shown(page, "restore link:s1-s10") is False  # later events are not listed
         page.run(
             "const slider = document.getElementById('moment');"
             "slider.value = 0; slider.dispatchEvent(new Event('input'))"
         )
         page.wait(lambda: not page.dead())
-        assert "fail link:s1-s10" in page.text("entries")
+        assert shown(page, "fail link:s1-s10") is False
         page.press("play", within="slider")
         page.wait(lambda: page.dead() == {"s1-s10"})
         assert page.errors() == []
+
+
+def rgb(page, variable):
+    """Returns a colour of the style sheet in the form of the drawing."""
+    script = "const at = document.createElement('i'); at.style.color = `var(${arguments[0]})`;"
+    script += "document.body.append(at); const found = getComputedStyle(at).color; at.remove(); return found"
+    return page.run(script, variable).replace(" ", "")
+
+
+def shown(page, text):
+    """Returns whether an event is listed; None if the page does not know it."""
+    script = "return [...document.querySelectorAll('#entries li')].filter((one) => one.textContent.includes("
+    found = page.run(f"{script}arguments[0])).map((one) => !one.hidden)", text)
+    return found[0] if found else None
 
 
 @needs_browser

@@ -318,3 +318,18 @@ def test_states_go_on_when_the_web_process_did_not_take_some():
     outbox.end()
     [told] = [to_web(line) for line in lines]
     assert told.state["number"] == 2
+
+
+def test_a_client_that_stays_gets_the_events_of_other_results_that_are_shown():
+    async def told():
+        hub = Hub()
+        async with fabric_of(hub) as fabric:
+            client = Client(EventStream(hub))
+            live = [Event({"number": number, "text": "live"}) for number in range(5)]
+            await fabric.tell(About({"replay": None}), *live)
+            await until(lambda: client.told("timeline"))
+            await fabric.tell(About({"replay": "run"}), Event({"number": 0, "text": "replayed"}))
+            await until(lambda: client.told("timeline")[-1][-1]["text"] == "replayed")
+            assert [entry["text"] for entry in hub.entries] == ["replayed"]
+
+    asyncio.run(told())

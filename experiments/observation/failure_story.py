@@ -1,0 +1,108 @@
+"""Headline of a fabric's failures, from the events of an experiment or the incidents of a session."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from experiments.events.base import Event
+from experiments.events.headline import QUIET, Headline
+from experiments.events.notices import Notice
+from experiments.observation.model import IncidentState
+from topology.faults import CONTROLLER, names_host_link
+
+
+class FailureStory:
+    """The failures of a fabric, and the headline of the latest."""
+
+    def __init__(self) -> None:
+        self._failed: dict[str, None] = {}  # in order
+        self._subject: tuple[str, ...] = ()  # components that a session has made fail last
+        self._announced = ""
+        self._headline: Headline | None = None
+
+    @property
+    def failed(self) -> tuple[str, ...]:
+        """The names of the components that have failed."""
+        return tuple(self._failed)
+
+    @property
+    def line(self) -> tuple[str, str]:
+        """The headline and its level; empty without a failure."""
+        return (str(self._headline), self._headline.level) if self._headline else (self._announced, QUIET)
+
+    # ---- experiments ----
+
+    def take(self, event: Event) -> None:
+        """Updates the headline from an event of an experiment."""
+        if isinstance(event, Headline):
+            self._headline = event
+        elif isinstance(event, Notice) and event.key == "failover-started":
+            self._headline = None
+            self._announced = "All pairs deliver; {failing} fails after {fail_s:g} s".format_map(event.values)
+        elif isinstance(event, Notice) and event.key == "fault-injected" and not event.values["maintenance"]:
+            self._note(event.values["component"], restores=event.values["restores"])
+
+    def _note(self, component: str, *, restores: bool) -> None:
+        """Notes a scheduled failure or restoration."""
+        if not restores:
+            began = not self._failed or self._headline is None
+            self._failed[component] = None
+            if began or (self._headline and self._headline.repaired):
+                self._headline = Headline(self.failed)
+            elif self._headline:
+                self._headline = replace(self._headline, failed=self.failed)
+            return
+        self._failed.pop(component, None)
+        if self._headline and not self._failed:
+            self._headline = replace(self._headline, back=True)
+
+    # ---- sessions ----
+
+    def begin(self, components: Sequence[str]) -> None:
+        """Notes the components that a session makes fail, with probes around."""
+        self._subject = tuple(components)
+
+    def observe(self, failed: Sequence[str], incident: IncidentState | None, *, whole: bool) -> None:
+        """Updates the headline from the state of a session.
+
+        Args:
+            failed: names of the components that have failed.
+            incident: the probes around the latest change.
+            whole: whether everything works again with the initial plan.
+        """
+        self._failed = dict.fromkeys(failed)
+        if not failed:
+            if self._headline:
+                self._headline = replace(self._headline, back=True, right=whole)
+        elif incident and incident.what.startswith("fail") and self._subject:
+            self._headline = headline_of(self._subject, incident)
+        elif self._headline is None or self._headline.back:
+            self._headline = Headline(self.failed)
+
+
+def headline_of(failed: tuple[str, ...], incident: IncidentState) -> Headline:
+    """Returns the headline of a failure from the probes around it.
+
+    Args:
+        failed: names of the components that failed.
+        incident: the probes.
+    """
+    by = incident.repaired_by or ""
+    if not by and not incident.running:
+        by = "nobody" if incident.lost else "nothing was broken"
+    crossed = incident.sent and all(_between_switches(name) for name in failed)
+    if by == "nothing was broken" and crossed and not _planned_first(incident):
+        by = "switches"  # before a probe was due
+    lost = incident.lost + (incident.traffic.lost if incident.traffic else 0)
+    return Headline(failed, lost=lost, repaired_ms=incident.repaired_ms, repaired_by=by, every_pair=False)
+
+
+def _between_switches(name: str) -> bool:
+    """Returns whether a component is a switch or a link between two, which minimal paths cross."""
+    return name != CONTROLLER.name and not names_host_link(name)
+
+
+def _planned_first(incident: IncidentState) -> bool:
+    """Returns whether the controller may have helped before the second probe after the change."""
+    return incident.planned_ms is not None and incident.planned_ms < 2 * incident.interval_ms
