@@ -7,7 +7,8 @@ const DASHES = [[], [6, 4], [2, 3], [8, 3, 2, 3]];
 const KEPT = 600;
 
 function options(title, names, unit, width) {
-  const axis = {stroke: variable("--ink"), grid: {stroke: variable("--line"), width: 1}, ticks: {show: false}};
+  // Functions, because the theme may change while the chart is shown.
+  const axis = {stroke: () => variable("--ink"), grid: {stroke: () => variable("--line"), width: 1}, ticks: {show: false}};
   return {
     title, width, height: 150, cursor: {y: false},
     scales: {x: {time: false}, y: {range: (_chart, _low, high) => [0, Math.max(high || 0, 1e-3) * 1.1]}},

@@ -167,8 +167,8 @@ export class Graph {
       const found = this.core.getElementById(path ? path[Math.floor(path.length / 2)] : id);
       if (found.empty()) continue;
       const at = found.isEdge() ? found.renderedMidpoint() : found.renderedPosition();
-      const half = node.offsetWidth / 2, tall = node.offsetHeight;
-      const x = Math.max(half, Math.min(at.x, this.element.clientWidth - half));
+      const half = node.offsetWidth / 2, tall = node.offsetHeight, edge = half + 8;
+      const x = Math.max(edge, Math.min(at.x, this.element.clientWidth - edge));
       const free = (y) => placed.every((one) => Math.abs(one.x - x) > one.half + half || Math.abs(one.y - y) > (one.tall + tall) / 2);
       const base = at.y + (found.isEdge() ? 0 : 1.2 * tall);
       const steps = [0, -1, 1, -2, 2, -3, 3].map((step) => base + 1.1 * step * tall);

@@ -121,7 +121,7 @@ export class Traffic {
     const traffic = state.traffic;
     this.progress(state.collective);
     if (!traffic) {
-      element("traffic-state").textContent = state.collective ? `${state.collective.pattern} is measured` : "none";
+      element("traffic-state").textContent = state.collective ? `${state.collective.pattern} is measured` : "no generated packets";
       return;
     }
     element("traffic-state").textContent = `${traffic.pattern} offered ${share(traffic.offered)}, accepted `
