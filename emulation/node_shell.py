@@ -331,7 +331,7 @@ class LastingNode(Node):  # type: ignore[misc]
         self._namespaces = {}
 
     def _popen(self, cmd: Sequence[str], **params: Any) -> Any:
-        """Starts a process of the node; the shell starts in new namespaces or in the node's existing ones.
+        """Starts a program in the node; the shell itself starts in new namespaces, or in existing ones.
 
         Mininet would start it through `mnexec`, which creates the namespaces, and `env`: two more programs.
         """

@@ -59,7 +59,7 @@ class _Died(NamedTuple):
 
 
 class _Crew:
-    """A process that brings up the fabric of a group and forks workers that run its points."""
+    """A process that brings up the fabric of a group of points and forks workers that run these points."""
 
     def __init__(self, group: Group, foreign: Iterable[Pipe]) -> None:
         self.process, self.control = _forked(_lead, group, foreign, daemon=False)
@@ -113,12 +113,12 @@ class Processes:
         return group.memory_bytes + coming_up < _MEMORY_SHARE * available_memory_bytes()
 
     def open(self, group: Group) -> None:
-        """Starts the process that brings up the fabric of a group."""
+        """Starts the process that brings up the fabric shared by the points of a group."""
         group.load(self._on_event)
         self._crews[group] = _Crew(group, [crew.control for crew in self._crews.values()])
 
     def is_ready(self, group: Group) -> bool:
-        """Returns whether the fabric of a group is up."""
+        """Returns whether the fabric shared by the points of a group is up."""
         return self._crews[group].ready
 
     def submit(self, group: Group, point: Any) -> None:
@@ -235,7 +235,7 @@ def _begin(target: Callable[..., None], control: Pipe, foreign: Iterable[Pipe], 
 
 
 def _lead(control: Pipe, group: Group) -> None:
-    """Brings up the fabric of a group, then forks workers for its points."""
+    """Brings up the fabric shared by the points of a group, then forks workers for them."""
     try:
         with group.fabric_up(control.send) as fabric:
             control.send(_Ready())

@@ -107,7 +107,7 @@ def sweep(  # noqa: PLR0913  # the options of `polarlab sweep`
         again: results to measure again, or their folder, instead of `experiment`; other options change the
             experiment.
         out: folder of the results, in which an interrupted sweep resumes; by default a folder in results/
-            named after the fabric, or a new one to measure again.
+            named after the fabric. Results that are measured again get a new folder.
         progress: callback for progress events, at most one every 5 s during a long activity; `print` works.
         workers: local processes that simulate points, with `engine="simulation"`; None for one per core.
         scheduler: address of the scheduler of a dask.distributed cluster that simulates the points instead,
@@ -141,7 +141,7 @@ def sweep(  # noqa: PLR0913  # the options of `polarlab sweep`
         if isinstance(one, SimulatedSweepSpecification):
             cluster = checked_scheduler(workers, scheduler, cluster_tls, insecure_cluster)
             if web is not None or web_open:
-                raise UsageError("--web shows a fabric of switches; leave it out, got --engine simulation")
+                raise UsageError("--web is for --engine emulation, got --engine simulation; leave it out")
             from experiments.simulation.sweep import run_simulated_sweep
 
             simulated = run_simulated_sweep(one, folder, paced(progress), workers=workers, scheduler=cluster)
@@ -150,7 +150,7 @@ def sweep(  # noqa: PLR0913  # the options of `polarlab sweep`
         places = {"workers": workers, "scheduler": scheduler, "cluster-tls": cluster_tls}
         for name, value in {**places, "insecure-cluster": insecure_cluster or None}.items():
             if value is not None:
-                raise UsageError(f"--{name} is for --engine simulation; leave it out, got --engine emulation")
+                raise UsageError(f"--{name} is for --engine simulation, got --engine emulation; leave it out")
         _require_machine()
         from experiments.results.rerun import at_held_rate
         from experiments.sweep import run_sweep

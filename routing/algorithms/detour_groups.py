@@ -25,7 +25,7 @@ from topology.parameters import Parameter
 DETOURS = Parameter(
     name="detours",
     type=int,
-    help="maximum number of detours that a group chooses among, evenly spaced",
+    help="maximum number of detours of a group; of more candidates, it uses evenly spaced ones",
     least=1,
     most=256,
     default_text="all",

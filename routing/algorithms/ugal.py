@@ -47,7 +47,7 @@ NAME = "ugal"
 THRESHOLD = Parameter(
     name="threshold",
     type=float,
-    help="excess of the minimal path's occupancy times hops over a detour's above which the detour is taken",
+    help="a detour is taken if its occupancy times hops is lower than the minimal path's by more than this",
     unit="buffers times hops",
     least=0,
     most=256,
@@ -64,7 +64,7 @@ SAMPLED = Parameter(
 INTERMEDIATES = Parameter(
     name="intermediates",
     type=int,
-    help="maximum number of intermediate routers of a group, evenly spaced",
+    help="maximum number of intermediate routers of a group; of more candidates, it uses evenly spaced ones",
     least=1,
     most=MAX_TAGS,
     default=64,
@@ -238,7 +238,8 @@ def ugal_source_table(detours: Detours, intermediates: int, buckets: int) -> Sou
 
     Args:
         detours: the detours.
-        intermediates: the maximum number of intermediate routers of a group, evenly spaced, at least 1.
+        intermediates: the maximum number of intermediate routers of a group, at least 1; of more
+            candidates, it uses evenly spaced ones.
         buckets: the number of buckets of a group, 2 to 256.
     """
     return partial(_source_table, _Design(detours, intermediates, buckets))

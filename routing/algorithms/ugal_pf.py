@@ -58,7 +58,7 @@ LAW_PARAMETERS = (
     Parameter(
         name="margin",
         type=float,
-        help="minimum excess of the minimal port's occupancy over a detour's, as a share of the threshold",
+        help="how much emptier a detour's port must be than the minimal port, as a share of the threshold",
         least=0,
         most=1,
         default=0.75,
@@ -74,7 +74,7 @@ LAW_PARAMETERS = (
     Parameter(
         name="fast-rise",
         type=float,
-        help="rise of the occupancy over its running mean above which many buckets move at once",
+        help="many buckets move at once if the occupancy exceeds its running mean by more than this",
         least=0,
         most=1,
         default=0.15,
@@ -210,9 +210,9 @@ def make_ugal_pf_law(
         threshold: occupancy of the minimal port above which detours are taken, over 0 and at most 1.
         release: occupancy of the minimal port below which buckets return from detours to the minimal path,
             as a share of the threshold.
-        margin: minimum excess of the minimal port's occupancy over a detour's, as a share of the threshold.
+        margin: how much emptier a detour's port must be than the minimal port, as a share of the threshold.
         crowded: occupancy at which many buckets move at once: 0 is the threshold, 1 a full buffer.
-        fast_rise: excess of an occupancy over its running mean above which many buckets move at once.
+        fast_rise: many buckets move at once if an occupancy exceeds its running mean by more than this.
         detour_step: share of a path's buckets that move at once, over 0 and at most 1.
     """
     return UgalPfLaw(

@@ -37,7 +37,9 @@ ALL_DROPPED: Final[Shared] = [(1.0, ())]  # all packets are dropped
 
 
 def both(first: Shared, second: Shared) -> Shared:
-    """Returns the combined outcomes of two steps: shares are multiplied, and the packets of both are sent.
+    """Returns the outcomes of two independent steps together: each pair of their outcomes is one outcome.
+
+    Its share is the product of both shares, and it sends the packets of both.
 
     Args:
         first: the outcomes of the first step.

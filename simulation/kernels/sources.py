@@ -110,7 +110,9 @@ def next_gap(state: State, host: int) -> int:
 
 @inlined
 def start_sources(state: State) -> None:
-    """Draws the first packet's time for every host that generates packets, and plans a visit to the host.
+    """Draws the time of the first packet of every host that generates packets.
+
+    It also enters each of these hosts in the wheel of sources.
 
     Args:
         state: the simulation.

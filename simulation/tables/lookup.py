@@ -1,4 +1,9 @@
-"""Lookups in the rules of one switch: the actions applied to packets, by destination or by tag."""
+"""Lookups in the rules of one switch: the actions applied to packets, by destination or by tag.
+
+A tagged packet is on a detour: its tag names the intermediate router that it visits first. A marked packet
+was rerouted around a failure: its mark is 1, otherwise 0. A packet may have both. "Columns" are those of
+`Treatments`: destinations, or the routers that tags name.
+"""
 
 from __future__ import annotations
 
@@ -57,7 +62,7 @@ class SwitchRules:
         """Returns the treatment of packets from the router's own hosts, by destination.
 
         Raises:
-            PlanError: tables cannot express it.
+            PlanError: forwarding tables cannot express the treatment.
         """
         start = self._first.host_start()
         return self._dropped() if start is None else self._treatments(*start)
@@ -66,10 +71,10 @@ class SwitchRules:
         """Returns the treatment of untagged packets from other routers, by destination.
 
         Args:
-            mark: the packets' mark.
+            mark: 1 for packets that were rerouted, else 0.
 
         Raises:
-            PlanError: tables cannot express it.
+            PlanError: forwarding tables cannot express the treatment.
         """
         start = self._first.link_start(Packet(NO_TAG, mark, Ingress.LINK))
         return self._dropped() if start is None else self._treatments(*start)
@@ -77,14 +82,14 @@ class SwitchRules:
     def from_link_tagged(self, mark: int) -> Treatments:
         """Returns the treatment of tagged packets from other routers, by tag.
 
-        The column of the router itself is DROPPED if the router removes its own tag (and forwards marked
-        packets like untagged ones afterwards), else UNCERTAIN.
+        For the router's own tag, the treatment is DROPPED if the router removes this tag (and, if the packets
+        are marked, forwards them like untagged ones afterwards), else UNCERTAIN.
 
         Args:
-            mark: the packets' mark.
+            mark: 1 for packets that were rerouted, else 0.
 
         Raises:
-            PlanError: tables cannot express it.
+            PlanError: forwarding tables cannot express the treatment.
         """
         start = self._first.link_start(Packet(KEPT, mark, Ingress.LINK))
         if start is None:
@@ -102,10 +107,10 @@ class SwitchRules:
         """Returns the treatment of unmarked packets that arrive with the router's own tag, by destination.
 
         Returns:
-            The treatment; that of untagged packets if the tag is not removed.
+            The treatment; if the router keeps the tag, the treatment of untagged packets.
 
         Raises:
-            PlanError: tables cannot express it.
+            PlanError: forwarding tables cannot express the treatment.
         """
         popped = self._after_tag(0)
         return self.from_link(0) if popped is None else popped
@@ -115,7 +120,7 @@ class SwitchRules:
         """Whether unmarked packets with the router's own tag are forwarded differently from untagged ones.
 
         Raises:
-            PlanError: tables cannot express the treatment.
+            PlanError: forwarding tables cannot express the treatment.
         """
         popped = self._after_tag(0)
         return popped is not None and not self._is_untagged(popped, 0)
@@ -127,7 +132,7 @@ class SwitchRules:
         return None if popped is None else self._treatments(*popped)
 
     def _is_untagged(self, treatments: Treatments, mark: int) -> bool:
-        """Returns whether a treatment equals that of untagged packets, except in the router's own column."""
+        """Returns whether a treatment equals that of untagged packets, except in this router's column."""
         untagged = self.from_link(mark)
         columns = np.ones(len(untagged.actions), bool)
         columns[self._router] = False
@@ -153,7 +158,7 @@ class SwitchRules:
         """Returns the treatment of packets by rules and by the tables in which they continue.
 
         Args:
-            best: the rule that applies, by column; -1 for none.
+            best: the rule that applies to each column of the treatment; -1 for none.
             packet: the packet that the rules match.
             treat: (next table, packet as it arrives there) -> the treatment by that table.
         """
@@ -229,11 +234,11 @@ class SwitchRules:
         return best
 
     def _fill(self, best: Numbers, columns: slice, for_all: Numbers) -> None:
-        """Enters a rule for all destinations in each column that has no rule, or one of lower priority.
+        """Enters a rule that matches all destinations in each column without a rule of at least its priority.
 
         Args:
-            best: the best rule so far, by column; it is updated.
-            columns: the range of columns.
+            best: the best rule so far for each destination or tag; it is updated.
+            columns: the range of `best` to update.
             for_all: rules that match all destinations, by ascending priority; the last one is entered.
         """
         if len(for_all):
@@ -258,7 +263,7 @@ class SwitchRules:
         Args:
             numbers: the rules that match the ingress port.
             ingress: the packets' ingress port.
-            best: for each column, the best of the other rules.
+            best: the best of the other rules for each destination or tag.
         """
         rules, columns = self._plan.rules, self._plan.matches
         origins = {Ingress.CLEARED: [0], Ingress.LINK: self._outputs.links, Ingress.HOST: self._outputs.hosts}

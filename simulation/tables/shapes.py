@@ -118,10 +118,10 @@ class ShapeRegistry:
         return self._lengths, self._outcomes.reshape(-1, 5)
 
     def columns(self, keys: Numbers) -> Columns:
-        """Returns the outcomes of choices.
+        """Returns the outcomes of all given choices, concatenated.
 
         Args:
-            keys: their keys.
+            keys: the key of each choice.
         """
         lengths, outcomes = self._arrays()
         shapes = self.shapes(keys)

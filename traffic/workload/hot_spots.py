@@ -98,5 +98,5 @@ def hotspot(everyone: int, *, hosts: int, share: float) -> HotSpots:
         Transactions on Computers C-34, 1985).
     """
     if hosts > everyone:
-        raise ParameterError(f"hosts of pattern hotspot must be 1 to {everyone} on this fabric, got {hosts}")
+        raise ParameterError(f"pattern hotspot: hosts must be 1 to {everyone} on this fabric, got {hosts}")
     return HotSpots(tuple(number * everyone // hosts for number in range(hosts)), share)

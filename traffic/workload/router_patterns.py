@@ -70,7 +70,8 @@ def shift(
     """
     if by % len(routers) == 0:
         raise ParameterError(
-            f"by of pattern shift must not be a multiple of the {len(routers)} routers with hosts, got {by}"
+            "pattern shift: by must not be a multiple of the number of routers with hosts, "
+            f"{len(routers)}, got {by}"
         )
     return np.roll(routers, -by)
 
@@ -229,7 +230,7 @@ def next_groups(
     groups = np.stack(_equal_groups(topology, routers, "adv"))
     if by % len(groups) == 0:
         raise ParameterError(
-            f"by of pattern adv must not be a multiple of the {len(groups)} groups, got {by}"
+            f"pattern adv: by must not be a multiple of the number of groups, {len(groups)}, got {by}"
         )
     return _between_groups(topology, routers, groups, np.roll(groups, -by, axis=0))
 

@@ -47,7 +47,7 @@ def worst_case(topology: Topology, routers: RouterIndices, generator: np.random.
         hosts = f"hosts at {len(routers)} of {topology.routers} routers"
         raise ParameterError(
             "pattern worst-case requires a network of diameter 2 with hosts at every router, got diameter "
-            f"{topology.diameter} and {hosts} of {topology.name}; pattern adv loads links between groups"
+            f"{topology.diameter} and {hosts} of {topology.name}; for networks of groups, use pattern adv"
         )
     distances = topology.distances(routers[:, None], routers[None, :])
     linked = distances == 1

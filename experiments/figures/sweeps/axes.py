@@ -40,7 +40,8 @@ class Axis:
     Attributes:
         key: key of `--vary`; empty for the offered load.
         label: its label.
-        span: range of all points on it; points that lack the key are drawn as horizontal lines across it.
+        span: range of all points on it; points without a value of the key are drawn as horizontal lines
+            across it.
         loads: whether points have different loads; if a key is on the axis, each load has its own curve.
     """
 
@@ -64,7 +65,7 @@ class Axis:
         return ", ".join([_without(point.routing, self.key), *options])
 
     def place(self, point: SweptPoint, offered: float | None) -> float | None:
-        """Returns the position of a point on the axis; None if the point lacks the key.
+        """Returns the position of a point on the axis; None if the point has no value of the axis's key.
 
         Args:
             point: the point.

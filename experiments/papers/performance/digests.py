@@ -79,7 +79,10 @@ def code_today(part: str) -> str:
 
 @cache
 def code_when_kept(part: str) -> str:
-    """Returns the digest of a part of the code under which points are stored, even if the code has moved."""
+    """Returns the digest that stands for a part of the code in stored points.
+
+    It stays the same as long as `kept_code.csv` says that today's code produces the same numbers.
+    """
     today, row = code_today(part), kept_code().get(part)
     return row.kept if row is not None and row.today == today else today
 

@@ -105,7 +105,8 @@ def nearest(family: str, endpoints: int) -> Balanced:
     """Returns the network of a family whose number of endpoints is nearest to N by ratio.
 
     Args:
-        family: the paper's abbreviation, one of FAMILIES; or DLN, for the match of the nearest Slim Fly.
+        family: the paper's abbreviation, one of FAMILIES; or DLN: the graph with as many routers,
+            links and endpoints as the nearest Slim Fly.
         endpoints: N.
     """
     if family == "DLN":

@@ -48,7 +48,7 @@ DECISIONS: Mapping[str, tuple[Parameter, ...]] = {
         Parameter(
             name="margin",
             type=float,
-            help="margin above twice a router's mean occupancy at which a global link counts as congested",
+            help="a global link is congested if more than this above twice its router's mean occupancy",
             unit="buffers of a virtual channel",
             least=0,
             most=16,

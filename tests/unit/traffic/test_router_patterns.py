@@ -142,7 +142,7 @@ def test_adv_leaves_routers_without_hosts_out_of_their_groups():
         assert partner in groups[(own + 1) % len(groups)]
 
 
-@pytest.mark.parametrize(("name", "told"), [("adv:9", "multiple of the 9 groups, got 9"), ("adv:0", "by")])
+@pytest.mark.parametrize(("name", "told"), [("adv:9", "number of groups, 9, got 9"), ("adv:0", "by")])
 def test_adv_to_the_own_group_is_refused(name, told):
     with pytest.raises(ParameterError, match=told):
         make_pattern(name, DRAGONFLY, 1, 1)

@@ -111,7 +111,7 @@ def _number(name: str, help: str, default: int | None = None, least: int = 1) ->
 def _members() -> Iterator[Member]:
     """Yields graphs without trunking in which no level has more links than the level below it.
 
-    The number of hosts per router is h3.
+    Each router has as many hosts as links to other supergroups (h3).
     """
     for a in range(2, isqrt(isqrt(MAX_ROUTERS)) + 1):  # there are more than a^4 routers
         for h2 in range(1, a + 1):
