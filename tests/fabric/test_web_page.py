@@ -166,7 +166,7 @@ def test_results_name_the_parameters_that_held(fabric, tmp_path):
     run = fabric.traffic(pattern="tornado", load=0.1, duration=1, warmup=0.5, out=tmp_path / "run")
     thread.join()
     assert refused[0][0] == 409
-    assert "for itself" in refused[0][1]["error"]
+    assert "to itself" in refused[0][1]["error"]
     assert run.summary.routing == "ugal-pf:threshold=0.4"
     assert run.manifest.routing == "ugal-pf:threshold=0.4"
     fabric.set_routing(threshold="2/3")
