@@ -66,7 +66,7 @@ def test_verbs_and_probes_are_refused_while_something_is_measured(fabric):
             lambda: fabric.path("s1", "s6"),
             lambda: fabric.traffic(load=0.05, duration=1),
         ):
-            with pytest.raises(polarlab.UsageError, match="for itself") as caught:
+            with pytest.raises(polarlab.UsageError, match="to itself") as caught:
                 verb()
             refused.append(str(caught.value))
         assert fabric.tables("s1").flows
