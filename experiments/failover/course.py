@@ -15,6 +15,9 @@ from experiments.spec.failover import FailoverOptions
 from topology.faults import CONTROLLER
 from traffic.metrics.measurements import Clock
 
+# The sender may be late by so many probe intervals, or by so much of the longest silence if that is more.
+_MAX_LAG_INTERVALS, _MAX_LAG_SHARE = 10, 0.5
+
 
 class Course:
     """Timeline of a demonstration: failure, repair and plans, in seconds since the first probe."""
@@ -72,6 +75,20 @@ class Course:
             pairs_affected=affected,
             controller_restart=self._controller_restart(),
         )
+
+    def lag_doubts(self, gap_ms: float) -> list[str]:
+        """Returns the reasons to doubt the silences because probes of the failure left late.
+
+        Args:
+            gap_ms: longest silence of a watched pair during the failure.
+        """
+        lag_ms = milliseconds(self.probes.longest_lag_s(self._fail_s, self._restore_s))
+        interval_ms = self.probes.streams[0].interval_ns / 1e6
+        if lag_ms <= max(_MAX_LAG_INTERVALS * interval_ms, _MAX_LAG_SHARE * gap_ms):
+            return []
+        return [
+            f"a probe left {lag_ms:.0f} ms late during the failure; the longest silence is {gap_ms:.0f} ms"
+        ]
 
     def _controller_restart(self) -> ControllerRestart | None:
         """Returns the timing of the new controller's start; None if none was started."""

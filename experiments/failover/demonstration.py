@@ -35,7 +35,8 @@ from experiments.spec.fabric import FabricOptions
 from experiments.spec.failover import FailoverOptions
 from experiments.traffic_jobs import make_job
 from experiments.validity.controller_monitor import ControllerMonitor
-from experiments.validity.monitors import cpu_stolen_s
+from experiments.validity.foreign_frames import MAX_FRAMES, HostBytes
+from experiments.validity.monitors import HostMonitor, cpu_stolen_s
 from routing.replan.surviving_graph import crossing_pairs
 from topology.base import Topology
 from topology.errors import NegativeResult, Terminated
@@ -145,7 +146,7 @@ def observe_failure(
     )
     stolen_s = cpu_stolen_s()
     with FaultSchedule(fabric, options.schedule(components), on_event) as faults:
-        with ControllerMonitor(fabric) as controller:
+        with ControllerMonitor(fabric) as controller, HostMonitor(fabric) as hosts:
             result = _send_probes(fabric, schedule, faults, on_event)
         stolen_s = cpu_stolen_s() - stolen_s
         try:
@@ -164,7 +165,8 @@ def observe_failure(
             interrupted=result.interrupted,
             restored=restored,
         )
-        summary = replace(summary, negative=summary.reason(tuple(troubles)))
+        doubts = _foreign_doubts(fabric, hosts.carried, result) + course.lag_doubts(summary.gap_ms)
+        summary = replace(summary, negative=summary.reason((*troubles, *doubts)))
         observed = Observation(summary, tuple(course.probes.series(options.end_s)), course.events())
         keep(observed)
     if summary.failed and not summary.interrupted:
@@ -186,6 +188,14 @@ def _troubles_after(
         except NegativeResult as error:
             troubles.append(str(error))
     return troubles
+
+
+def _foreign_doubts(fabric: LiveFabric, carried: HostBytes, result: TrafficResult) -> list[str]:
+    """Returns the reasons to doubt the probes because hosts sent or received other frames."""
+    if result.interrupted or result.failed:  # some counts of the probes are missing
+        return []
+    sent, received = result.sent.bytes.sum(axis=0), result.received.bytes.sum(axis=0)
+    return carried.doubts([host.name for host in fabric.hosts], sent, received, MAX_FRAMES * HEADER_BYTES)
 
 
 def _failing(components: tuple[Component, ...], options: FailoverOptions) -> str:

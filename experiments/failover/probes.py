@@ -22,9 +22,10 @@ class Probes:
 
     Attributes:
         streams: probed pairs with their interval; the index of a stream is the flow of its probes.
-        sent_s, pair, flow: time in s, pair and flow of every probe, in order of time (arrays, probes).
+        sent_s, pair, flow: due time in s, pair and flow of every probe, in order of time (arrays, probes).
         arrived: whether each probe arrived (bool array, probes).
         arrived_s, hops: time of arrival in s, inf for lost probes; hops, 0 for lost probes (arrays, probes).
+        lag_s: delay behind the schedule in s, 0 for lost probes (array, probes).
         end_s: end of the observation in s; later probes are left out, as their loss cannot be known.
     """
 
@@ -48,6 +49,8 @@ class Probes:
         index = order[place[self.arrived]]
         self.arrived_s = np.full(len(wanted), np.inf)
         self.arrived_s[self.arrived] = log["arrived_ns"][index] / 1e9
+        self.lag_s = np.zeros(len(wanted))
+        self.lag_s[self.arrived] = log["sent_ns"][index] / 1e9 - self.sent_s[self.arrived]
         self.hops = np.zeros(len(wanted), log["hops"].dtype)
         self.hops[self.arrived] = log["hops"][index]
         self.end_s = schedule.end_ns / 1e9
@@ -64,6 +67,10 @@ class Probes:
     def within(self, begin_s: float, end_s: float) -> npt.NDArray[np.bool_]:
         """Returns the mask of the probes sent at `begin_s` or later and before `end_s`."""
         return (self.sent_s >= begin_s) & (self.sent_s < end_s)
+
+    def longest_lag_s(self, begin_s: float, end_s: float) -> float:
+        """Returns the longest delay in s of the probes due in a span that arrived; 0 if none did."""
+        return float(self.lag_s[self.within(begin_s, end_s)].max(initial=0.0))
 
     def longest_silence_s(self, begin_s: float, end_s: float) -> float:
         """Returns the longest time in s between two arrivals of a watched pair, for probes sent in a span."""

@@ -38,11 +38,11 @@ from experiments.spec.resolve import RunTraffic
 from experiments.spec.traffic import TrafficOptions
 from experiments.theory.fluid_model import predict_pattern
 from experiments.validity.coverage import Coverage
-from experiments.validity.foreign_frames import MAX_FRAMES, MAX_FRAMES_OF_FLOWS, foreign_doubt
+from experiments.validity.foreign_frames import MAX_FRAMES, MAX_FRAMES_OF_FLOWS
 from experiments.validity.judgement import Evidence, judge
 from experiments.validity.link_loss import link_loss_doubt
 from experiments.validity.samples import HeldSecond, mean_held, worst_held
-from experiments.validity.unasked import listed, unasked_doubt
+from experiments.validity.unasked import unasked_doubt
 from routing.registry import routing
 from traffic.metrics.histogram import LogHistogram
 from traffic.wire.segment_codec import ACKNOWLEDGEMENT_BYTES, SEGMENT_BYTES
@@ -206,15 +206,8 @@ def _foreign_doubts(record: RunRecord) -> list[str]:
     besides = record.programs or record.faults is not None
     if carried is None or not record.generated or record.ended_early or besides:
         return []
-    names = [host.name for host in record.fabric.hosts]
-    sent, received = _host_bytes(record)
     max_bytes = record.traffic.frame_bytes * (MAX_FRAMES_OF_FLOWS if record.result.flows else MAX_FRAMES)
-    doubts = [foreign_doubt("sent", names, carried.sent, sent, max_bytes)]
-    if received is not None:
-        doubts.append(foreign_doubt("received", names, carried.received, received, max_bytes))
-        gone = [names[host] for host in np.flatnonzero((carried.received == 0) & (received > 0))]
-        doubts += [f"interfaces of {listed(gone)} were deleted"] if gone else []
-    return [doubt for doubt in doubts if doubt]
+    return carried.doubts([host.name for host in record.fabric.hosts], *_host_bytes(record), max_bytes)
 
 
 def _host_bytes(record: RunRecord) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64] | None]:

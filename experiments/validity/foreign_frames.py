@@ -8,6 +8,8 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from experiments.validity.unasked import listed
+
 # Other frames that are tolerated: a share of a host's measured bytes, and a few frames, such as late probes
 # of the check of all pairs. Each host has its own limit, so that frames of one host are not offset by
 # losses of others.
@@ -29,6 +31,28 @@ class HostBytes(NamedTuple):
 
     sent: npt.NDArray[np.int64]
     received: npt.NDArray[np.int64]
+
+    def doubts(
+        self,
+        names: Sequence[str],
+        sent: npt.NDArray[np.int64],
+        received: npt.NDArray[np.int64] | None,
+        max_bytes: int,
+    ) -> list[str]:
+        """Returns the reasons to doubt a measurement because hosts sent or received other frames.
+
+        Args:
+            names: names of the hosts.
+            sent: bytes of the measured frames that each host sent.
+            received: bytes of those that each host received; None if not known.
+            max_bytes: see `foreign_doubt`.
+        """
+        doubts = [foreign_doubt("sent", names, self.sent, sent, max_bytes)]
+        if received is not None:
+            doubts.append(foreign_doubt("received", names, self.received, received, max_bytes))
+            gone = [names[int(host)] for host in np.flatnonzero((self.received == 0) & (received > 0))]
+            doubts += [f"interfaces of {listed(gone)} were deleted"] if gone else []
+        return [doubt for doubt in doubts if doubt]
 
 
 def foreign_doubt(

@@ -62,6 +62,27 @@ def cpu_stolen_s() -> float:
     return float(psutil.cpu_times().steal)
 
 
+class HostMonitor:
+    """Monitor of the bytes that links between switches and hosts carry; a context manager."""
+
+    def __init__(self, fabric: LiveFabric) -> None:
+        self._hosts = host_sockets(fabric)
+
+    def __enter__(self) -> HostMonitor:
+        self._counters = InterfaceCounters(self._hosts)
+        return self
+
+    def __exit__(self, *_error: object) -> None:
+        self._counters.sample()
+        self._counters.close()
+
+    @property
+    def carried(self) -> HostBytes:
+        """The bytes between the start and the end of the context."""
+        received, _, sent, _ = self._counters.totals().T
+        return HostBytes(sent, received)
+
+
 class Monitors:
     """Monitors of a fabric; a context manager.
 
@@ -81,26 +102,23 @@ class Monitors:
         self._cpu, self._controller = CpuMonitor(), ControllerMonitor(fabric)
         self.held = HeldMonitor(fabric.network, fabric.options.links.packet_s(frame_bytes))
         self._links = LinkMonitor(fabric, frame_bytes, folder)
-        self._hosts = host_sockets(fabric)
+        self._hosts = HostMonitor(fabric)
         self._opened = ExitStack()
 
     def __enter__(self) -> Monitors:
         for monitor in (self._cpu, self._controller, self.held, self._links):
             self._opened.enter_context(monitor)
         self.held.wait_until_sampling()
-        self._interfaces = InterfaceCounters(self._hosts)
+        self._opened.enter_context(self._hosts)
         return self
 
     def __exit__(self, *error: Any) -> None:
         self._opened.__exit__(*error)
-        self._interfaces.sample()
-        self._interfaces.close()
 
     def observed(self) -> dict[str, Any]:
         """Returns the observations, by the names of RunRecord's attributes."""
-        received, _, sent, _ = self._interfaces.totals().T
         return {
-            "host_bytes": HostBytes(sent, received),
+            "host_bytes": self._hosts.carried,
             "cpu": self._cpu.samples,
             "held": self.held.samples,
             "links": self._links.log,

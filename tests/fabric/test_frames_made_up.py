@@ -4,9 +4,11 @@ import contextlib
 from pathlib import Path
 
 import pytest
-from conftest import acting
+from conftest import QUIET, acting
 
 import polarlab
+from experiments.failover.demonstration import observe_failure
+from experiments.spec.failover import FailoverOptions
 from topology.addressing import format_ip, format_mac
 
 pytestmark = [pytest.mark.fabric, pytest.mark.xdist_group("made-up")]
@@ -35,6 +37,7 @@ while True:
     time.sleep(0.005)
 """
 PROBES = {"pattern": "perm2hop", "warmup": 0.3, "duration": 3}
+FAILOVER = FailoverOptions(fail_s=0.3, restore_s=0.9, end_s=1.2)
 SEGMENTS = {"pattern": "all-to-all", "message_bytes": "112KiB", "iterations": 2}
 
 
@@ -89,20 +92,22 @@ def test_made_up_frames_that_cross_the_fabric_do_not_count(fabric, tmp_path, lie
     assert summary.loss < 0.5
 
 
-def flooded(fabric, kind, out):
-    """Returns the summary of a run during which h4_1 sends frames of a kind."""
+@contextlib.contextmanager
+def flooded(fabric, kind):
+    """Lets h4_1 send frames of a kind during the block."""
     host, other = (one for one in fabric.session.fabric.hosts if one.name in ("h4_1", "h5_1"))
     addresses = format_mac(host.mac), format_ip(host.ip), format_ip(other.ip)
     program = acting(fabric, "h4_1", FLOOD, kind, "h4_1-eth0", *addresses)
-    run = fabric.traffic(out=out, load=0.3, **PROBES)
+    yield
     assert program.running, program.output
     program.stop()
-    return run.summary
 
 
 @pytest.mark.tried_again
 def test_frames_that_are_dropped_at_a_port_are_those_of_the_run(fabric, tmp_path):
-    assert flooded(fabric, "another", tmp_path / "flooded").dropped_at_ingress["h4_1"] > 100
+    with flooded(fabric, "another"):
+        summary = fabric.traffic(out=tmp_path / "flooded", load=0.3, **PROBES).summary
+    assert summary.dropped_at_ingress["h4_1"] > 100
     summary = fabric.traffic(out=tmp_path / "quiet", load=0.3, **PROBES).summary
     assert summary.dropped_at_ingress == {}
     assert summary.fidelity.valid
@@ -110,7 +115,10 @@ def test_frames_that_are_dropped_at_a_port_are_those_of_the_run(fabric, tmp_path
 
 @pytest.mark.parametrize(("kind", "verbs"), [("itself", ["sent"]), ("requests", ["sent", "received"])])
 def test_frames_that_a_host_sends_for_its_own_sake_make_the_result_not_valid(fabric, tmp_path, kind, verbs):
-    fidelity = flooded(fabric, kind, tmp_path / "run").fidelity
+    with flooded(fabric, kind):
+        fidelity = fabric.traffic(out=tmp_path / "run", load=0.3, **PROBES).summary.fidelity
+        failover = observe_failure(fabric.session.fabric, FAILOVER, QUIET, check=False).summary
     assert not fidelity.valid
+    assert failover.negative.startswith("h4_1 sent "), failover.negative
     for verb in verbs:
         assert any(reason.startswith(f"h4_1 {verb} ") for reason in fidelity.reasons), fidelity.reasons

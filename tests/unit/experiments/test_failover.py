@@ -8,7 +8,7 @@ import pytest
 from support.builders import records
 
 import polarlab
-from experiments.failover.course import repaired_by
+from experiments.failover.course import Course, repaired_by
 from experiments.failover.demonstration import busiest_link
 from experiments.failover.probes import Probes
 from experiments.report.failover import failover_page
@@ -30,14 +30,17 @@ SCHEDULE = ProbeSchedule(3, (ProbeStream((1, 5), 1_000_000), ProbeStream((1, 5, 
 HOP_S = 0.0001
 
 
-def probes(lost=lambda time_s, pair: False, interrupted_s=None, heard_s=1.0, forged=()):
+def probes(
+    lost=lambda time_s, pair: False, interrupted_s=None, heard_s=1.0, forged=(), late_s=lambda time_s: 0.0
+):
     """Probes that take 0.1 ms each, but for those that are lost; after `heard_s` nobody listens."""
     rows = []
     for events in SCHEDULE.chunks():
         columns = (events.time_ns, events.source, events.destination, events.flow, events.sequence)
         rows += [
-            (source, destination, sequence, flow, 2, time, time + int(HOP_S * 1e9))
+            (source, destination, sequence, flow, 2, left, left + int(HOP_S * 1e9))
             for time, source, destination, flow, sequence in zip(*(c.tolist() for c in columns), strict=True)
+            for left in [time + int(late_s(time / 1e9) * 1e9)]
             if not lost(time / 1e9, source * 3 + destination) and time / 1e9 + HOP_S <= heard_s
         ]
     result = SimpleNamespace(
@@ -99,6 +102,30 @@ def test_losses_before_an_interruption_are_losses():
     assert (~seen.arrived).sum() == 10 + 1
     assert seen.longest_silence_s(0.02, 0.08) == pytest.approx(0.011, abs=1e-3)
     assert len(probes(cut(0.0, 1.0, pairs=(1, 5, 7)), interrupted_s=0.06).sent_s) == 0
+
+
+def stopped(begin_s, end_s):
+    """A sender that is stopped for a time sends all that is due in it at its end."""
+    return lambda time_s: end_s - time_s if begin_s <= time_s < end_s else 0.0
+
+
+@pytest.mark.parametrize(
+    ("sender", "lag"),
+    [
+        (stopped(0.03, 0.045), "a probe left 15 ms late"),
+        (stopped(0.03, 0.038), None),  # ten intervals are tolerated
+        (stopped(0.0, 0.02), None),  # it is not late during the failure
+        (stopped(0.082, 0.1), None),
+    ],
+)
+def test_a_sender_that_is_late_during_the_failure_is_a_reason(sender, lag):
+    options, nothing = FailoverOptions(fail_s=0.03, restore_s=0.08, end_s=0.1), lambda _clock: ()
+    faults = SimpleNamespace(done=(), replans=nothing, ports_set=nothing, record=nothing, restart=nothing)
+    course = Course(options, probes(late_s=sender), faults, None)
+    gap_ms = course.probes.longest_silence_s(0.03, 0.08) * 1e3
+    assert [doubt.partition(" during")[0] for doubt in course.lag_doubts(gap_ms)] == ([lag] if lag else [])
+    # A repair that took twice as long explains the silence.
+    assert course.lag_doubts(40.0) == []
 
 
 @pytest.mark.parametrize(
