@@ -280,8 +280,10 @@ class FlowWorker:
         ended_ns = self._now_ns()
         for flow in list(self._open):
             self._abort(flow)
-        time.sleep(_QUIET_NS / 1e9)
-        self._sampler.read_waiting()
+        # Sampled frames that nobody reads would look as if switches held them.
+        while self._now_ns() < ended_ns + _QUIET_NS:
+            time.sleep(_POLL_INTERVAL_NS / 1e9)
+            self._sampler.read_waiting()
         self._interfaces.sample()
         for listener in self._listeners:
             listener.close()
