@@ -90,6 +90,12 @@ class RunRecord:
         start_s, end_s = (time_ns / 1e9 for time_ns in self.result.window_ns)
         return (min(start_s, last_s), min(end_s, last_s)) if self.ended_early else (start_s, end_s)
 
+    @property
+    def judged_s(self) -> tuple[float, float]:
+        """Start of the window and arrival of its last packet or flow, in seconds like `window_s`."""
+        begin_s, end_s = self.window_s
+        return begin_s, max(end_s, self.result.received.last_ns / 1e9)
+
     def link_loads(self) -> LinkLoads | None:
         """Returns the loads of all links between routers in the measurement window; None if not observed."""
         if self.links is None:

@@ -39,11 +39,12 @@ from experiments.spec.traffic import TrafficOptions
 from experiments.theory.fluid_model import predict_pattern
 from experiments.validity.coverage import Coverage
 from experiments.validity.foreign_frames import MAX_FRAMES, MAX_FRAMES_OF_FLOWS
-from experiments.validity.judgement import Evidence, judge
+from experiments.validity.judgement import MAX_STANDSTILL, Evidence, Standstill, judge
 from experiments.validity.link_loss import link_loss_doubt
 from experiments.validity.samples import HeldSecond, mean_held, worst_held
 from experiments.validity.unasked import unasked_doubt
 from routing.registry import routing
+from traffic.engine.flows.tcp import MAX_UNREAD_BYTES
 from traffic.metrics.histogram import LogHistogram
 from traffic.wire.segment_codec import ACKNOWLEDGEMENT_BYTES, SEGMENT_BYTES
 from traffic.workload.patterns import make_pattern
@@ -241,9 +242,12 @@ def _frames(record: RunRecord) -> tuple[int, int]:
 
 
 def _evidence(record: RunRecord) -> Evidence:
-    """Returns the evidence for the validity of a run; losses refer to the whole run."""
+    """Returns the evidence for the validity of a run, until its last measured packet has arrived.
+
+    Losses refer to the whole run.
+    """
     rate_bps, frame_bytes = record.fabric.options.links.rate_bps, record.traffic.frame_bytes
-    begin_s, end_s = (record.start_s + time_s for time_s in record.window_s)
+    begin_s, end_s = (record.start_s + time_s for time_s in record.judged_s)
     sent, arrived = _frames(record)
     lost_elsewhere, rate_errors = None, None
     if record.links:
@@ -262,6 +266,7 @@ def _evidence(record: RunRecord) -> Evidence:
         idle=record.cpu.idle_between(begin_s, end_s),
         stolen=record.cpu.stolen_between(begin_s, end_s),
         lag_ms_p99=record.result.sent.lag.quantile_ms(0.99),
+        standstill=_standstill(record),
         rate_errors=rate_errors,
         sent=sent,
         surplus=_surplus(record, arrived - sent),
@@ -273,6 +278,24 @@ def _evidence(record: RunRecord) -> Evidence:
         link_rate_bps=record.fabric.options.links.rate_bps,
         coverages=_coverages(record),
     )
+
+
+def _standstill(record: RunRecord) -> Standstill | None:
+    """Returns the longest standstill of a collective's or TCP flows' process; None for other traffic."""
+    outcome, flows = record.result.outcome, record.result.flows
+    if flows:
+        # The kernel receives at least this much more after it has woken the process.
+        unread_ms = MAX_UNREAD_BYTES * 8 / record.fabric.options.links.rate_bps * 1e3
+        return Standstill(flows.gap_ns / 1e6, unread_ms, "the process of all flows")
+    if outcome is None:
+        return None
+    measured = outcome.iterations[outcome.iterations["iteration"] >= 0]
+    if not len(measured):
+        return None
+    completion_ns = np.maximum(measured["completion_ns"], 1)
+    worst = np.argmax(measured["gap_ns"] / completion_ns)
+    gap_ms, completion_ms = measured["gap_ns"][worst] / 1e6, completion_ns[worst] / 1e6
+    return Standstill(float(gap_ms), float(MAX_STANDSTILL * completion_ms), "the process of all ranks")
 
 
 def _surplus(record: RunRecord, frames: int) -> int:
@@ -293,11 +316,11 @@ def _surplus(record: RunRecord, frames: int) -> int:
 
 
 def _coverages(record: RunRecord) -> list[Coverage]:
-    """Returns, for each monitor, how much of the window it observed.
+    """Returns, for each monitor, how much of the judged time it observed.
 
     If paths can change during the run, a further entry says how long the controller ran.
     """
-    begin_s, end_s = (record.start_s + time_s for time_s in record.window_s)
+    begin_s, end_s = (record.start_s + time_s for time_s in record.judged_s)
     done = record.faults.done if record.faults else ()
     observers = (record.held, record.cpu, record.links)
     coverages = [observer.coverage((begin_s, end_s)) for observer in observers if observer is not None]

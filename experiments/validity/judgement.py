@@ -21,11 +21,27 @@ MAX_STOLEN = 0.2
 MAX_RATE_ERROR = 0.05
 # Loss in a queue belongs to the emulated network; loss elsewhere is a failure of the machine.
 MAX_LOST_ELSEWHERE = 0.01
+# Longest standstill of the ranks' process, as a share of the iteration's completion time.
+MAX_STANDSTILL = 0.2
 
 # Strain (see `strain`) to aim at when a link rate is chosen: well below the limit 1, as a longer run has
 # worse seconds than a short one. Strain grows with a power of the link rate, as frames get shorter and
 # switches wait longer for a processor; USUAL_POWER is that power.
 AIM_STRAIN, USUAL_POWER = 0.45, 2.0
+
+
+class Standstill(NamedTuple):
+    """Longest time for which the process that sends and receives did not look at its sockets.
+
+    Attributes:
+        gap_ms: that time in ms.
+        max_ms: longest such time that hardly affects the result, in ms.
+        whose: noun for the process, with which the reason for doubt begins.
+    """
+
+    gap_ms: float
+    max_ms: float
+    whose: str
 
 
 @dataclass(frozen=True)
@@ -39,6 +55,7 @@ class Evidence:
         held_rms: the largest root mean square of that time in a second.
         holds_observed: whether the datapath lets PolarLab observe held frames.
         lag_ms_p99: 99th percentile of the sender's lag in ms; None if nothing was sent.
+        standstill: longest standstill of a collective's or TCP flows' process; None for other traffic.
         idle, stolen: idle share and steal time of the CPU in each second of the measurement window, 0 to 1.
         rate_errors: relative error of each saturated link's rate; None if the queues drain too fast to be
             observed.
@@ -58,6 +75,7 @@ class Evidence:
     held_rms: Held | None = None
     holds_observed: bool = True
     lag_ms_p99: float | None = None
+    standstill: Standstill | None = None
     idle: Sequence[float] = ()
     stolen: Sequence[float] = ()
     rate_errors: Sequence[float] | None = None
@@ -185,6 +203,10 @@ def _measures(evidence: Evidence) -> Iterator[_Measure]:
     if lag_ms is not None:
         late = f"1 % of packets left more than {lag_ms:.2f} ms late; one packet time is {packet_ms:.2f} ms"
         yield _Measure(lag_ms, packet_ms, late)
+    if evidence.standstill is not None:
+        gap_ms, max_ms, whose = evidence.standstill
+        stood = f"{whose} stood still for {gap_ms:.0f} ms; limit {max_ms:.0f} ms; give a lower --link-rate"
+        yield _Measure(gap_ms, max_ms, stood)
     if evidence.stolen:
         stolen = max(evidence.stolen)
         reason = f"hypervisor steal time reached {stolen:.0%} in one second; limit {MAX_STOLEN:.0%}"

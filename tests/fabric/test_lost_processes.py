@@ -12,6 +12,7 @@ from conftest import KIB, QUIET, collective_options, eventually, settle
 import polarlab
 from emulation.cleanup import marked_processes
 from experiments.events.marks import CollectiveStarted, TrafficStarted
+from experiments.events.progress import CollectiveProgress, FlowProgress
 from experiments.failover.demonstration import observe_failure
 from experiments.measurement import measure
 from experiments.results.model import PairCheck
@@ -140,6 +141,43 @@ def test_flows_and_collectives_keep_what_was_measured_before_their_process_was_k
     assert "SIGKILL" in run.record.troubles[0]
     assert not run.summary.fidelity.valid
     assert run.summary.packets.received > 0
+
+
+def judged_with_a_stop(fabric, options, name, after_s, seconds):
+    """Returns the fidelity of traffic during which processes, chosen by their command, stand still."""
+    stopped = []
+
+    def on_event(event):
+        if stopped or not isinstance(event, CollectiveProgress | FlowProgress) or event.seconds < after_s:
+            return
+        stopped[:] = [one.pid for one in marked_processes() if name in one.command]
+        for number in (signal.SIGSTOP, signal.SIGCONT):
+            for pid in stopped:
+                os.kill(pid, number)
+            settle(seconds if number == signal.SIGSTOP else 0)
+
+    fidelity = measure(fabric, options, CHECK, on_event).summary.fidelity
+    assert stopped
+    return fidelity
+
+
+def test_switches_that_stand_still_after_the_window_while_flows_are_under_way_make_it_invalid(er2):
+    long = replace(FLOWS, load=2.0, flow_sizes="fixed:2500000", duration_s=0.5, drain_s=10.0)
+    fidelity = judged_with_a_stop(er2, long, "ovs-vswitchd", 1.8, 0.4)
+    assert any("held many frames at a time" in reason for reason in fidelity.reasons)
+    assert fidelity.worst_second > 0.5
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        pytest.param(replace(FLOWS, duration_s=1.5), marks=pytest.mark.slow),
+        collective_options("allreduce:ring", 7, (2 * KIB,), iterations=60),
+    ],
+)
+def test_a_process_of_flows_or_ranks_that_stands_still_for_a_moment_makes_a_result_invalid(er2, options):
+    fidelity = judged_with_a_stop(er2, options, "traffic.engine.worker", 0.3, 0.3)
+    assert any("stood still for" in reason for reason in fidelity.reasons)
 
 
 @pytest.mark.slow

@@ -100,7 +100,7 @@ class CollectiveWorker:
         self._total = (job.iterations + job.warmup_iterations) * sum(job.message_bytes)
         self._completed = self._weight = 0
         self._base = 0  # wire number of the current iteration's first message
-        self._checked_ns = 0
+        self._checked_ns = self._gap_ns = 0
         self._records: list[tuple[int, ...]] = []
         self._finished: list[npt.NDArray[np.int64]] = []
 
@@ -171,15 +171,18 @@ class CollectiveWorker:
                 results = map(self._collective.result_part, vectors)
                 wrong = sum(not np.array_equal(a, b) for a, b in zip(results, expected, strict=True))
                 start_ns = started_ns - self._clock.monotonic_ns
-                yield (message_bytes, iteration, start_ns, int(finished_ns.max()), wrong), finished_ns
+                completion_ns = int(finished_ns.max())
+                yield (message_bytes, iteration, start_ns, completion_ns, wrong, self._gap_ns), finished_ns
 
     def _iterate(self, messages: MessageTable, vectors: list[Elements]) -> npt.NDArray[np.int64]:
         self._messages, self._iteration = messages, Iteration(messages, vectors)
-        self._iteration.start(time.monotonic_ns())
+        turn_ns, self._gap_ns = time.monotonic_ns(), 0
+        self._iteration.start(turn_ns)
         # Waits for all acknowledgements, so that no packets of this iteration disturb the next one.
         while self._iteration.unfinished or not all(c.idle for c in self._outgoing.values()):
             count = self._receivers.receive()
             now_ns = time.monotonic_ns()
+            self._gap_ns, turn_ns = max(self._gap_ns, now_ns - turn_ns), now_ns
             if count:
                 self._process_frames(count, now_ns)
             self._queue_ready_messages()

@@ -170,6 +170,7 @@ class ReceivedCounter:
         self._bytes = _ByteSeries(settings)
         self._window_bytes = np.zeros(hosts, np.int64)
         self._latency = LogHistogram()
+        self._last_ns = 0
         self._log: list[npt.NDArray[np.void]] | None = [] if keep_log else None
         self._order = FlowOrder(hosts * hosts * settings.flows)
         self._pending: PendingBatches[_ReceivedBatch] = PendingBatches(settings.window)
@@ -209,6 +210,7 @@ class ReceivedCounter:
             np.add.at(self._out_of_order, pairs, reordered[inside])
             self._hops += np.bincount(packets.hops[inside], minlength=256)
             self._latency.add(latency_ns)
+            self._last_ns = int(packets.arrived_ns[inside].max(initial=self._last_ns))
 
     def result(self) -> Received:
         """Returns everything counted so far."""
@@ -225,6 +227,7 @@ class ReceivedCounter:
             bytes=self._bytes.table,
             window_bytes=self._window_bytes,
             latency=self._latency,
+            last_ns=self._last_ns,
             misdelivered=self.misdelivered,
             damaged=self.damaged,
             log=np.concatenate([np.zeros(0, ARRIVAL), *(self._log or [])]),

@@ -25,7 +25,8 @@ ARRIVAL = np.dtype(
 )
 
 # An iteration of a collective: message size, number (negative for warm-up), start time since the run's start,
-# time until the last rank had its result, and number of ranks with a wrong result.
+# time until the last rank had its result, number of ranks with a wrong result, and longest time for which the
+# ranks' process did not look at its sockets.
 ITERATION = np.dtype(
     [
         ("message_bytes", "i8"),
@@ -33,6 +34,7 @@ ITERATION = np.dtype(
         ("start_ns", "i8"),
         ("completion_ns", "i8"),
         ("wrong_ranks", "i4"),
+        ("gap_ns", "i8"),
     ]
 )
 
@@ -99,6 +101,8 @@ class Received:
         bytes: int64, intervals x hosts: bytes received by each host, by arrival time.
         window_bytes: int64, hosts: bytes that arrived in the window.
         latency: latencies of the packets sent in the window.
+        last_ns: arrival of the last of these packets, or end of the last TCP flow, since the schedule's
+            start; 0 if none arrived.
         misdelivered: probes that arrived at the wrong host.
         damaged: probes that failed their checks, including duplicates.
         log: ARRIVAL records of all packets in the order of arrival; empty unless a log was requested.
@@ -114,6 +118,7 @@ class Received:
     bytes: npt.NDArray[np.int64]
     window_bytes: npt.NDArray[np.int64]
     latency: LogHistogram
+    last_ns: int
     misdelivered: int
     damaged: int
     log: npt.NDArray[np.void]
@@ -160,6 +165,7 @@ class FlowOutcome:
         hops_min, hops_max: uint8, hosts x hosts: minimum and maximum hops in the sample; 255 and 0 without
             samples.
         lag: delays of the flows' starts behind the schedule.
+        gap_ns: longest time for which the flows' process did not look at its sockets, except regular waits.
         seconds: time from the start of the traffic to its end.
     """
 
@@ -175,6 +181,7 @@ class FlowOutcome:
     hops_min: npt.NDArray[np.uint8]
     hops_max: npt.NDArray[np.uint8]
     lag: LogHistogram
+    gap_ns: int
     seconds: float
 
     def sent(self) -> Sent:
@@ -201,6 +208,7 @@ class FlowOutcome:
             bytes=self.bytes_received,
             window_bytes=self.window_bytes,
             latency=LogHistogram(),
+            last_ns=round(self.seconds * 1e9),
             misdelivered=0,
             damaged=0,
             log=np.zeros(0, ARRIVAL),
@@ -315,6 +323,7 @@ def no_flows(listed: npt.NDArray[np.void], hosts: int, seconds: float) -> FlowOu
         hops_min=np.full(shape, 255, np.uint8),
         hops_max=np.zeros(shape, np.uint8),
         lag=LogHistogram(),
+        gap_ns=0,
         seconds=seconds,
     )
 
@@ -337,6 +346,7 @@ def no_packets_received(hosts: int) -> Received:
         bytes=np.zeros((1, hosts), np.int64),
         window_bytes=np.zeros(hosts, np.int64),
         latency=LogHistogram(),
+        last_ns=0,
         misdelivered=0,
         damaged=0,
         log=np.zeros(0, ARRIVAL),

@@ -27,7 +27,7 @@ from experiments.results.series import write_series
 from experiments.results.summary import summarise
 from experiments.spec.fabric import FabricOptions
 from experiments.spec.flows import FlowOptions
-from experiments.validity.samples import CpuSamples
+from experiments.validity.samples import CpuSamples, HeldSamples, HeldSecond, SwitchSample
 from topology.families.low_diameter.polarfly import PolarFly
 from topology.files.writing import Folder
 from topology.links import LinkSpec
@@ -82,6 +82,7 @@ def outcome(fabric):
         hops_min=hops,
         hops_max=np.where(hops == 255, 0, hops).astype(np.uint8),
         lag=LogHistogram(),
+        gap_ns=2_000_000,
         seconds=5.0,
     )
 
@@ -171,6 +172,27 @@ def test_offered_is_what_the_flows_frames_are_of_the_capacity_in_the_window(reco
     assert summary.offered == pytest.approx(frames * 8 / (7 * RATE_BPS * 3), abs=1e-6)
     assert summary.latency_ms.mean is None
     assert summary.predicted is None
+
+
+def standing_still(record, gap_ms):
+    """Returns the reasons to doubt the record if the flows' process stood still for a time."""
+    measured = replace(record.result.flows, gap_ns=round(gap_ms * 1e6))
+    reasons = summarise(replace(record, result=replace(record.result, flows=measured))).fidelity.reasons
+    return [reason for reason in reasons if "stood still" in reason]
+
+
+def test_flows_whose_process_stands_still_for_longer_than_the_kernel_can_buffer_are_not_valid(record):
+    buffered_ms = 32 * 1024 * 8 / RATE_BPS * 1e3
+    assert standing_still(record, 0.9 * buffered_ms) == []
+    (reason,) = standing_still(record, 1.1 * buffered_ms)
+    assert f"stood still for {1.1 * buffered_ms:.0f} ms" in reason
+
+
+def test_flows_are_judged_until_the_last_one_has_ended(record):
+    waiting = [0.01, 0.01, 0.01, 0.01, 50.0]
+    held = [HeldSecond(at_s, at_s + 1, {"s4": SwitchSample(100, n)}) for at_s, n in enumerate(waiting)]
+    fidelity = summarise(replace(record, held=HeldSamples(held))).fidelity
+    assert (fidelity.valid, fidelity.worst_switch, fidelity.worst_second) == (False, "s4", 4.0)
 
 
 def test_bytes_of_links_agree_with_those_of_flows_times_hops(record):

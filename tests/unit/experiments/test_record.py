@@ -20,6 +20,7 @@ from experiments.results.run_directory import MANIFEST, SUMMARY, RunDirectory
 from experiments.results.series import write_series
 from experiments.results.summary import summarise
 from experiments.results.tables import PROBES
+from experiments.spec.collective import CollectiveOptions
 from experiments.spec.fabric import FabricOptions
 from experiments.spec.programs import ProgramTraffic
 from experiments.spec.traffic import TrafficOptions
@@ -31,10 +32,12 @@ from topology.links import LinkSpec
 from traffic.metrics.histogram import LogHistogram
 from traffic.metrics.measurements import (
     ARRIVAL,
+    ITERATION,
     Clock,
     Received,
     Sent,
     TrafficResult,
+    no_outcome,
     no_packets_received,
     no_packets_sent,
 )
@@ -63,6 +66,7 @@ def traffic_result(distances: np.ndarray) -> TrafficResult:
         bytes=sent_bytes,
         window_bytes=sent_bytes[0],
         latency=latency,
+        last_ns=0,
         misdelivered=0,
         damaged=0,
         log=np.zeros(0, ARRIVAL),
@@ -168,6 +172,43 @@ def test_switches_that_were_made_to_fail_are_not_judged_while_they_are_off(recor
     assert summarise(replace(record, held=HeldSamples(seconds))).fidelity.worst_switch == "s4"
     judged = summarise(replace(record, held=HeldSamples(seconds), faults=failed)).fidelity
     assert judged.worst_switch == "s5"
+
+
+def until(record, last_ns, **observed):
+    """Returns the record with a last packet of the window that arrived at that time."""
+    result = replace(record.result, received=replace(record.result.received, last_ns=last_ns))
+    return replace(record, result=result, **observed)
+
+
+def test_what_happens_after_the_window_is_judged_until_its_last_packet_has_arrived(record):
+    prompt, late = ({"s4": SwitchSample(100, waiting)} for waiting in (0.01, 50.0))
+    held = HeldSamples([HeldSecond(0.0, 1.0, prompt), HeldSecond(1.0, 2.0, late)])
+    cpu = CpuSamples([1.0, 2.0], [0.9, 0.9], [0.0, 0.6])
+    assert summarise(until(record, 900_000_000, held=held, cpu=cpu)).fidelity.valid
+    reasons = summarise(until(record, 2_000_000_000, held=held, cpu=cpu)).fidelity.reasons
+    assert any(reason.startswith("s4 held frames") for reason in reasons)
+    assert any("steal time reached 60%" in reason for reason in reasons)
+
+
+@pytest.mark.parametrize(
+    ("iteration", "gap_ms", "stood"), [(1, 30, ""), (1, 160, "160 ms; limit 60 ms"), (-1, 160, "")]
+)
+def test_a_process_of_all_ranks_that_stands_still_in_a_measured_iteration_is_a_reason(
+    record, iteration, gap_ms, stood
+):
+    rows = [(4096, 0, 0, 240_000_000, 0, 1_000_000), (4096, iteration, 0, 300_000_000, 0, gap_ms * 1_000_000)]
+    outcome = replace(no_outcome(7, range(7), 1.0, ""), iterations=np.array(rows, ITERATION))
+    traffic = CollectiveOptions("allreduce:ring", 7, "linear", (4096,), 2, 1, 1, FRAME_BYTES, 16, seed=1)
+    result = replace(record.result, outcome=outcome)
+    reasons = summarise(replace(record, traffic=traffic, result=result)).fidelity.reasons
+    assert any("stood still" in reason for reason in reasons) == bool(stood)
+    assert stood in "".join(reasons)
+
+
+def test_a_time_after_the_window_that_nobody_observed_is_a_reason_while_packets_are_under_way(record):
+    assert summarise(until(record, 1_000_000_000, held=held_samples(0.02))).fidelity.valid
+    fidelity = summarise(until(record, 1_500_000_000, held=held_samples(0.02))).fidelity
+    assert "held frames observed for 1.2 of 1.5 s" in fidelity.reasons
 
 
 def test_a_run_of_any_backend_is_stored_opened_and_drawn(record, tmp_path):

@@ -148,6 +148,7 @@ def test_packets_count_if_they_were_sent_in_the_window(sent_ns, inside):
     result = received([Packet(sent_ns=sent_ns)])
     assert result.frames.sum() == result.latency.count == result.hops.sum() == inside
     assert result.hops_max[0, 1] == 1, "extremes are of all packets"
+    assert result.last_ns == inside * (sent_ns + 2 * MS)
 
 
 @pytest.mark.parametrize(

@@ -44,11 +44,12 @@ def outcome(iterations):
         bytes=np.ones((4, 3), np.int64),
         window_bytes=np.arange(3),
         latency=histogram(5000),
+        last_ns=6000,
         misdelivered=1,
         damaged=0,
         log=np.zeros(0, ARRIVAL),
     )
-    records = np.array([(64, number, 10, 20, 0) for number in range(iterations)], ITERATION)
+    records = np.array([(64, number, 10, 20, 0, 3) for number in range(iterations)], ITERATION)
     finished_ns = np.full((iterations, 2), 20)
     return CollectiveOutcome(sent, received, np.array([2, 0]), records, finished_ns, 3, 40, 39, "rank 1 died")
 

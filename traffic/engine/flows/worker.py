@@ -28,7 +28,7 @@ from traffic.metrics.histogram import LogHistogram
 from traffic.metrics.measurements import Clock, FlowOutcome
 
 _BUFFER_BYTES = 1 << 18
-_POLL_INTERVAL_NS = 20_000_000  # interval between two readings of the sampled frames
+_POLL_INTERVAL_NS = 20_000_000  # interval between two readings of the sampled frames; the longest wait
 _MAX_ACCEPTED = 256  # connections to accept at a time, because a host may open any number of them
 # Time to wait for the last frames after all flows have ended or have been aborted.
 _QUIET_NS = 300_000_000
@@ -56,7 +56,7 @@ class FlowWorker:
         self._window_bytes = np.zeros(len(job.hosts), np.int64)
         self._lag = LogHistogram()
         self._sampler, self._interfaces = HopSampler(job.hosts), InterfaceCounters(job.hosts)
-        self._next = self._ended = 0
+        self._next = self._ended = self._gap_ns = 0
         with sockets.namespaces():
             for index in sorted(set(job.destination)):
                 self._listen(index)
@@ -78,7 +78,7 @@ class FlowWorker:
         sockets.run_first()
         self._clock = clock
         time.sleep(max(0.0, (clock.monotonic_ns - time.monotonic_ns()) / 1e9))
-        poll_ns = sample_ns = 0
+        poll_ns = sample_ns = turn_ns = 0
         with sockets.namespaces():
             while (now_ns := self._now_ns()) < self._job.end_ns and self._ended < len(self._flows):
                 self._start_due(now_ns)
@@ -87,6 +87,8 @@ class FlowWorker:
                     if handler:
                         handler(events)
                 now_ns = self._now_ns()
+                self._gap_ns = max(self._gap_ns, now_ns - turn_ns - _POLL_INTERVAL_NS)
+                turn_ns = now_ns
                 if now_ns >= poll_ns:
                     poll_ns = now_ns + _POLL_INTERVAL_NS
                     self._sampler.read_waiting()
@@ -278,8 +280,10 @@ class FlowWorker:
         ended_ns = self._now_ns()
         for flow in list(self._open):
             self._abort(flow)
-        time.sleep(_QUIET_NS / 1e9)
-        self._sampler.read_waiting()
+        # Sampled frames that nobody reads would look as if switches held them.
+        while self._now_ns() < ended_ns + _QUIET_NS:
+            time.sleep(_POLL_INTERVAL_NS / 1e9)
+            self._sampler.read_waiting()
         self._interfaces.sample()
         for listener in self._listeners:
             listener.close()
@@ -308,5 +312,6 @@ class FlowWorker:
             hops_min=sampler.hops_min,
             hops_max=sampler.hops_max,
             lag=self._lag,
+            gap_ns=self._gap_ns,
             seconds=self._now_ns() / 1e9,
         )
