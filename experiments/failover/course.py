@@ -66,7 +66,8 @@ class Course:
             repaired_by=repaired_by(self._heard_s, self._acted_s(failures), broken=bool(self._fails)),
             repaired_ms=None if self._heard_s is None else milliseconds(self._heard_s - self._fail_s),
             controller_converged_ms=None if converged_s is None else milliseconds(converged_s),
-            cut_off_pairs=failures[-1][1].cut_off_pairs if failures else 0,
+            # Plans during the restoration are for what is still down: they cut off fewer.
+            cut_off_pairs=max((report.cut_off_pairs for _, report in failures), default=0),
             # In the last half second of the failure: pairs that neither switches nor controller repaired.
             silent_pairs=self.probes.silent_pairs(failure_end_s - 0.5, failure_end_s),
             faults=self._faults,

@@ -99,7 +99,7 @@ class FailoverSummary:
             None if there was none. A killed controller restarts 800 ms after the failure, and switches
             reconnect after 1 to 4 s.
         controller_restart: steps of that restart; absent if the controller was not killed.
-        cut_off_pairs: ordered pairs of routers without any path during the failure.
+        cut_off_pairs: ordered pairs of working routers without any path during the failure.
         silent_pairs: watched pairs without arrivals until the end of the failure.
         faults: injected faults, and the controller's plans.
         lost_at_restore: probes sent after the restoration that never arrived.

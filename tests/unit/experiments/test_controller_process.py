@@ -28,7 +28,7 @@ from experiments.controller_process import ControllerProcess
 from experiments.controller_reports import ControllerError
 from experiments.live_fabric import controlled
 from experiments.spec.fabric import FabricOptions
-from topology.errors import MachineError, NegativeResult, known_status
+from topology.errors import MachineError, NegativeResult, UsageError, known_status
 from topology.families.low_diameter.polarfly import PolarFly
 from topology.links import LinkSpec
 
@@ -154,7 +154,7 @@ def test_a_line_that_is_not_a_report_is_a_warning(controller):
 
 
 @pytest.mark.parametrize(
-    ("status", "error"), [(1, NegativeResult), (2, ControllerError), (3, MachineError), (4, ControllerError)]
+    ("status", "error"), [(1, NegativeResult), (2, UsageError), (3, MachineError), (4, ControllerError)]
 )
 def test_its_exit_status_tells_the_kind_of_error(controller, status, error):
     process = controller(Fatal("the plan fails its proof"), status=status)

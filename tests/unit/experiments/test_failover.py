@@ -8,6 +8,7 @@ import pytest
 from support.builders import records
 
 import polarlab
+from controller.reports import Replanned
 from experiments.failover.course import Course, repaired_by
 from experiments.failover.demonstration import busiest_link
 from experiments.failover.probes import Probes
@@ -126,6 +127,24 @@ def test_a_sender_that_is_late_during_the_failure_is_a_reason(sender, lag):
     assert [doubt.partition(" during")[0] for doubt in course.lag_doubts(gap_ms)] == ([lag] if lag else [])
     # A repair that took twice as long explains the silence.
     assert course.lag_doubts(40.0) == []
+
+
+def test_pairs_that_the_failure_cut_off_are_counted_before_its_restoration_begins():
+    """Four links return one after another: the last plan before the first one cuts nothing off."""
+    options, nothing = FailoverOptions(fail_s=0.03, restore_s=0.08, end_s=0.1), lambda _clock: ()
+    planned = {"rules": 1, "rounds": 1, "cut_off": (), "planning_s": 0.001, "seconds": 0.002}
+    replans = [
+        (0.04, Replanned("s1-s10 s1-s11", cut_off_pairs=24, **planned)),
+        (0.09, Replanned("s1-s10", cut_off_pairs=0, **planned)),
+        (0.095, Replanned("none", cut_off_pairs=0, **planned)),
+    ]
+    faults = SimpleNamespace(
+        done=(), replans=lambda _clock: replans, ports_set=nothing, record=nothing, restart=nothing
+    )
+    fabric = SimpleNamespace(
+        options=SimpleNamespace(name="polarfly", params={"q": 3}, routing="min", hosts=1, local_repair=True)
+    )
+    assert Course(options, probes(), faults, None).summary(fabric, 4).cut_off_pairs == 24
 
 
 @pytest.mark.parametrize(
