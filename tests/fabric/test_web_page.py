@@ -274,6 +274,7 @@ def test_what_is_measured_can_be_downloaded_and_replayed(fabric, page, tmp_path)
     run = polarlab.open_results(tmp_path / name)
     assert run.summary.measured_s == pytest.approx(3, abs=0.1)
     with polarlab.watch(run, web=None) as url:  # a unit test has a browser
+        eventually(lambda: ask(url, "GET", "api/recording")[0] == 200)  # the page has received it
         states = ask(url, "GET", "api/recording")[1]
     assert len(states) > 6
     assert any(state["traffic"] for state in states)
