@@ -9,15 +9,20 @@ from experiments.events.base import Event
 from experiments.events.headline import QUIET, Headline
 from experiments.events.notices import Notice
 from experiments.observation.model import IncidentState
-from topology.faults import CONTROLLER, names_host_link
+from routing.replan.surviving_graph import cut_off_pairs
+from topology.base import Topology
+from topology.failures import failure_of
+from topology.faults import CONTROLLER, names_host_link, parse_components
 
 
 class FailureStory:
     """The failures of a fabric, and the headline of the latest."""
 
-    def __init__(self) -> None:
+    def __init__(self, topology: Topology) -> None:
+        self._topology = topology
         self._failed: dict[str, None] = {}  # in order
         self._subject: tuple[str, ...] = ()  # components that a session has made fail last
+        self._cut_off = 0
         self._announced = ""
         self._headline: Headline | None = None
 
@@ -71,14 +76,24 @@ class FailureStory:
             incident: the probes around the latest change.
             whole: whether everything works again with the initial plan.
         """
-        self._failed = dict.fromkeys(failed)
+        if self.failed != tuple(failed):
+            self._failed = dict.fromkeys(failed)
+            self._cut_off = self._cut_off_pairs()
         if not failed:
             if self._headline:
                 self._headline = replace(self._headline, back=True, right=whole)
-        elif incident and incident.what.startswith("fail") and self._subject:
+            return
+        if incident and incident.what.startswith("fail") and self._subject:
             self._headline = headline_of(self._subject, incident)
         elif self._headline is None or self._headline.back:
             self._headline = Headline(self.failed)
+        self._headline = replace(self._headline, cut_off=self._cut_off)
+
+    def _cut_off_pairs(self) -> int:
+        """Returns the number of ordered pairs of working switches without a path between them."""
+        names = ",".join(name for name in self._failed if _between_switches(name))
+        components = parse_components(names, self._topology, 0) if names else ()
+        return len(cut_off_pairs(self._topology, failure_of(self._topology, components)))
 
 
 def headline_of(failed: tuple[str, ...], incident: IncidentState) -> Headline:

@@ -84,7 +84,7 @@ class Observer:
         self._controller, self._whole = "running", True
         self._routing = fabric.controller.routing
         self._experiment = ExperimentProgress()
-        self._failures = FailureStory()
+        self._failures = FailureStory(fabric.options.topology)
         self._around = WaysAround(fabric)
         self._held: HeldMonitor | None = None
         self._held_since_s = 0.0
