@@ -118,11 +118,37 @@ def test_a_session_has_the_headline_of_its_last_failure_until_the_next():
     assert all(word in text for word in ("s1-s10", "3 packets", "20 ms", "switches"))
     story.observe([], IncidentState(2, "restore all", 4, 10.0), whole=False)
     assert story.line[1] == "repaired"
-    story.observe([], IncidentState(2, "restore all", 4, 10.0), whole=True)
+    story.observe([], IncidentState(2, "restore all", 4, 10.0, repaired_ms=0.0), whole=True)
     assert story.line[1] == "good"
     story.observe(["controller"], IncidentState(2, "restore all", 4, 10.0), whole=False)
     assert "s1-s10" not in story.line[0]
     assert story.failed == (CONTROLLER.name,)
+
+
+def test_failures_without_probes_are_all_named_and_nothing_is_said_of_delivery():
+    links = ["link:s1-s10", "link:s1-s11", "link:s1-s12"]
+    story = FailureStory(GRAPH)
+    for count in (1, 2, 3):  # a line of the prompt makes one after another fail
+        story.observe(links[:count], None, whole=False)
+    assert all(link.partition(":")[2] in story.line[0] for link in links)
+    story.observe([], None, whole=True)
+    assert "back" in story.line[0]
+    assert "deliver" not in story.line[0]
+
+
+def test_probes_say_nothing_of_a_later_failure_or_return_without_probes():
+    story = FailureStory(GRAPH)
+    story.begin(["link:s1-s10"])
+    probes = IncidentState(1, "fail link:s1-s10", 4, 10.0, lost=3, repaired_ms=20.0, repaired_by="switches")
+    story.observe(["link:s1-s10"], probes, whole=False)
+    assert "3 packets" in story.line[0]
+    story.observe(["link:s1-s10", "link:s1-s11"], probes, whole=False)
+    assert "s1-s11" in story.line[0]
+    assert "deliver" not in story.line[0]
+    story.observe([], probes, whole=True)
+    assert "deliver" not in story.line[0]
+    story.observe(["link:s1-s10"], probes, whole=False)
+    assert "3 packets" not in story.line[0]
 
 
 def test_a_failure_of_a_session_that_was_refused_has_no_headline():
