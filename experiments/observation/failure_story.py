@@ -116,7 +116,8 @@ def headline_of(failed: tuple[str, ...], incident: IncidentState) -> Headline:
         by = "nobody" if incident.lost else "nothing was broken"
     crossed = incident.sent and all(_between_switches(name) for name in failed)
     if by == "nothing was broken" and crossed and not _planned_first(incident):
-        by = "switches"  # before a probe was due
+        hangs = any(name.startswith("hang:") for name in failed)  # only the controller can notice
+        by = "controller" if hangs else "switches"  # before a probe was due
     lost = incident.lost + (incident.traffic.lost if incident.traffic else 0)
     return Headline(failed, lost=lost, repaired_ms=incident.repaired_ms, repaired_by=by, every_pair=False)
 
