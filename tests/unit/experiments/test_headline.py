@@ -177,7 +177,7 @@ def test_traffic_is_lost_though_no_probe_is(failed, planned_ms, by):
     text, level = story.line
     assert level == "repaired"
     assert "5 packets lost" in text
-    assert [word for word in ("switches", "controller") if f"repaired by the {word}" in text] == ([by] if by else [])
+    assert all((f"repaired by the {word}" in text) == (word == by) for word in ("switches", "controller"))
 
 
 def test_pairs_that_no_path_connects_are_told_with_the_repair_of_the_others():
