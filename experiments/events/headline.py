@@ -72,7 +72,7 @@ class Headline(Event):
             them = "it is back" if len(self.failed) == 1 else "all are back"
             right = f" and {pairs} deliver as before" if self.right else ""
             return f"{parts}{them}{right}" if not self.trouble else f"{parts}{self.trouble}"
-        cut_off = f"{parts}{self.cut_off} pairs of switches are cut off" if self.cut_off else ""
+        cut_off = f"; {self.cut_off} pairs of switches are cut off" if self.cut_off else ""
         if not self.repaired or self.lost is None:
             return cut_off
         switches = any(one.startswith(("switch:", "hang:")) for one in self.failed)
