@@ -13,7 +13,7 @@ from controller.fabric_state import SetPort
 from controller.installer import Installer, Outcome, Stage
 from controller.occupancy.port_statistics import PortCounters, PortStatisticsOccupancy
 from controller.openflow import codec, runtime
-from controller.openflow.commands import AskPortStatistics, Message, PutGroup
+from controller.openflow.commands import AskPortStatistics, DropRules, Message, PutGroup, PutRule
 from controller.replanner import Replan, Replanner
 from controller.reports import (
     Adapted,
@@ -26,6 +26,7 @@ from controller.reports import (
     PortSet,
     Ready,
     Refused,
+    Replanned,
     Report,
     Restored,
     RoutingSet,
@@ -126,6 +127,7 @@ class PlanApp(runtime.Application):  # type: ignore[misc]
         self._last_progress_s: float | None = None  # when a switch was last described or became ready
         self._pending: Replan | None = None  # reported once all switches have it installed
         self._replan_started_s = 0.0
+        self._returning_rules = 0  # rules that a takeover changes to return to the first plan
         self._round_sent_s = 0.0
         self._paused_since_s: float | None = None
 
@@ -179,7 +181,7 @@ class PlanApp(runtime.Application):  # type: ignore[misc]
             self._execute(self._installer.next_round())
 
     def _replan(self, now_s: float) -> None:
-        self._replan_started_s = now_s
+        self._replan_started_s, self._returning_rules = now_s, 0
         # In a thread of its own: a switch that gets no answer for some seconds closes its connection.
         self._pending = self._replanner.replan(runtime.call_in_thread)
         if self._pending.problem:
@@ -212,9 +214,15 @@ class PlanApp(runtime.Application):  # type: ignore[misc]
         names = tuple(_name(datapath_id) for datapath_id in sorted(missing))
         total = self._installer.total
         self._take_charge(Incomplete(total, names) if missing else TakingOver(total))
-        if state.failure().any_failed or self._replanner.drain.any_drained:
+        avoids = state.failure().any_failed or self._replanner.drain.any_drained
+        if avoids:
             self._replan(now_s)  # switches without earlier rules have the plan for no failures
-        self._execute(self._installer.take_charge())
+        outcome = self._installer.take_charge()
+        if not avoids:
+            sent = (message.command for messages in outcome.messages.values() for message in messages)
+            self._returning_rules = sum(isinstance(command, PutRule | DropRules) for command in sent)
+            self._replan_started_s = now_s
+        self._execute(outcome)
 
     def _late(self, missing: frozenset[int], taking_over: bool, now_s: float) -> bool:
         if self._last_progress_s is None or now_s - self._last_progress_s <= _UNSEEN_LATE_AFTER_S:
@@ -411,6 +419,9 @@ class PlanApp(runtime.Application):  # type: ignore[misc]
             )
         if self._installer.installed and not self._installed_once:
             self._installed_once = True
+            if self._returning_rules:  # an earlier controller's plan was for a failure that is over
+                seconds = time.monotonic() - self._replan_started_s
+                report(Replanned("none", self._returning_rules, 1, 0, (), 0.0, seconds))
             self._take_charge(Installed(total))
             self._execute(self._installer.take_charge())
 

@@ -23,7 +23,7 @@ class Headline(Event):
         repaired_ms: time from the failure until all watched pairs delivered again; None if that is not known.
         repaired_by: `switches`, `controller`, `nobody` or `nothing was broken`; empty before it is known.
         every_pair: whether all pairs are probed, instead of some that the failure affects.
-        cut_off: whether some pairs have no path until the repair.
+        cut_off: number of pairs of working switches without a path until the repair.
         back: whether everything that failed is back.
         right: whether all pairs have then delivered as before.
         trouble: what is wrong in the end, a sentence.
@@ -34,7 +34,7 @@ class Headline(Event):
     repaired_ms: float | None = None
     repaired_by: str = ""
     every_pair: bool = True
-    cut_off: bool = False
+    cut_off: int = 0
     back: bool = False
     right: bool = False
     trouble: str = ""
@@ -72,13 +72,13 @@ class Headline(Event):
             them = "it is back" if len(self.failed) == 1 else "all are back"
             right = f" and {pairs} deliver as before" if self.right else ""
             return f"{parts}{them}{right}" if not self.trouble else f"{parts}{self.trouble}"
+        cut_off = f"; {self.cut_off} pairs of switches are cut off" if self.cut_off else ""
         if not self.repaired or self.lost is None:
-            return ""
-        if self.every_pair and (
-            self.cut_off or any(one.startswith(("switch:", "hang:")) for one in self.failed)
-        ):
-            pairs = "all other pairs"
-        return f"{parts}{pairs} deliver again"
+            return cut_off
+        switches = any(one.startswith(("switch:", "hang:")) for one in self.failed)
+        if self.cut_off or (switches and self.every_pair):
+            pairs = pairs.replace("all", "all other")
+        return f"{cut_off}; {pairs} deliver again" if cut_off else f"{parts}{pairs} deliver again"
 
 
 def failure_words(failed: Sequence[str]) -> str:

@@ -145,7 +145,7 @@ def final_headline(summary: FailoverSummary) -> Headline:
         lost=summary.phases.failed.lost,
         repaired_ms=summary.repaired_ms,
         repaired_by=summary.repaired_by,
-        cut_off=summary.cut_off_pairs > 0,
+        cut_off=summary.cut_off_pairs,
         back=True,
         right=bool(summary.restored) and summary.negative is None,
         trouble=summary.negative or "",

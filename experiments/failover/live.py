@@ -84,7 +84,7 @@ class LiveCourse:
                 lost=lost,
                 repaired_ms=max(0.0, heard_s - cut_s) * 1e3,
                 repaired_by=repaired_by(heard_s - cut_s + fail_s, acted, broken=True),
-                cut_off=any(report.cut_off_pairs for _, report in failures),
+                cut_off=failures[-1][1].cut_off_pairs if failures else 0,
             )
         if headline.level != self._reported:
             self._reported = headline.level

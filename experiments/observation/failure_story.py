@@ -2,22 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from experiments.events.base import Event
 from experiments.events.headline import QUIET, Headline
 from experiments.events.notices import Notice
 from experiments.observation.model import IncidentState
-from topology.faults import CONTROLLER, names_host_link
+from routing.replan.surviving_graph import cut_off_pairs
+from topology.base import Topology
+from topology.failures import failure_of
+from topology.faults import CONTROLLER, names_host_link, parse_components
 
 
 class FailureStory:
     """The failures of a fabric, and the headline of the latest."""
 
-    def __init__(self) -> None:
+    def __init__(self, topology: Topology) -> None:
+        self._topology = topology
         self._failed: dict[str, None] = {}  # in order
-        self._subject: tuple[str, ...] = ()  # components that a session has made fail last
+        self._subject: tuple[str, ...] = ()  # components that a session makes fail with probes around
+        self._began = False  # whether they have failed since
+        self._cut_off = 0
         self._announced = ""
         self._headline: Headline | None = None
 
@@ -61,24 +67,41 @@ class FailureStory:
 
     def begin(self, components: Sequence[str]) -> None:
         """Notes the components that a session makes fail, with probes around."""
-        self._subject = tuple(components)
+        self._subject, self._began = tuple(components), False
 
     def observe(self, failed: Sequence[str], incident: IncidentState | None, *, whole: bool) -> None:
         """Updates the headline from the state of a session.
 
         Args:
             failed: names of the components that have failed.
-            incident: the probes around the latest change.
+            incident: the probes around the latest change that had probes.
             whole: whether everything works again with the initial plan.
         """
-        self._failed = dict.fromkeys(failed)
+        unprobed = not _places(failed) <= _places((*self._failed, *self._subject))
+        if self.failed != tuple(failed):
+            self._failed = dict.fromkeys(failed)
+            self._cut_off = self._cut_off_pairs()
+        there = _places(self._subject) <= _places(failed)
+        if unprobed or (self._began and not there):  # another failure, or one is back: the probes are over
+            self._subject = ()
+        self._began |= there
+        probed = incident if incident and incident.pairs else None
         if not failed:
             if self._headline:
-                self._headline = replace(self._headline, back=True, right=whole)
-        elif incident and incident.what.startswith("fail") and self._subject:
-            self._headline = headline_of(self._subject, incident)
-        elif self._headline is None or self._headline.back:
-            self._headline = Headline(self.failed)
+                heard = probed and probed.what.startswith("restore") and probed.repaired_ms is not None
+                self._headline = replace(self._headline, back=True, right=whole and bool(heard))
+            return
+        if probed and probed.what.startswith("fail") and self._subject:
+            self._headline = headline_of(self._subject, probed)
+        elif unprobed or self._headline is None or self._headline.back:
+            self._headline = Headline(self.failed, every_pair=False)
+        self._headline = replace(self._headline, cut_off=self._cut_off)
+
+    def _cut_off_pairs(self) -> int:
+        """Returns the number of ordered pairs of working switches without a path between them."""
+        names = ",".join(name for name in self._failed if _between_switches(name))
+        components = parse_components(names, self._topology, 0) if names else ()
+        return len(cut_off_pairs(self._topology, failure_of(self._topology, components)))
 
 
 def headline_of(failed: tuple[str, ...], incident: IncidentState) -> Headline:
@@ -93,9 +116,15 @@ def headline_of(failed: tuple[str, ...], incident: IncidentState) -> Headline:
         by = "nobody" if incident.lost else "nothing was broken"
     crossed = incident.sent and all(_between_switches(name) for name in failed)
     if by == "nothing was broken" and crossed and not _planned_first(incident):
-        by = "switches"  # before a probe was due
+        hangs = any(name.startswith("hang:") for name in failed)  # only the controller can notice
+        by = "controller" if hangs else "switches"  # before a probe was due
     lost = incident.lost + (incident.traffic.lost if incident.traffic else 0)
     return Headline(failed, lost=lost, repaired_ms=incident.repaired_ms, repaired_by=by, every_pair=False)
+
+
+def _places(names: Iterable[str]) -> set[str]:
+    """Returns where components are: a switch that comes back hangs for a moment, a link may have copies."""
+    return {name.partition(":")[2].partition(".")[0] for name in names}
 
 
 def _between_switches(name: str) -> bool:

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from experiments.failover.course import repaired_by
+from experiments.failover.course import acted_s, repaired_by
 from experiments.live_fabric import LiveFabric
 from experiments.observation.model import IncidentState, TrafficSilence
 from experiments.observation.pair_probes import BEFORE_S, PairProbes, fitting_pairs, probe_interval_s
@@ -66,7 +66,6 @@ class Incident:
         self.changed_s: float | None = None
         self._finished_s: float | None = None
         self._heard_s: float | None = None
-        self._acted_s: float | None = None
         self._pairs, self._on_progress = list(pairs), on_progress
         self._fabric, self._run_id = fabric, next(_runs)
         self._updating = threading.Lock()
@@ -89,15 +88,13 @@ class Incident:
         """Records that the change is complete."""
         self._finished_s = time.monotonic()
 
-    def note_plan(self, monotonic_s: float, began_s: float) -> None:
+    def note_plan(self, monotonic_s: float) -> None:
         """Records that all switches have installed the controller's plan for the change.
 
         Args:
             monotonic_s: time of the last installation on time.monotonic's clock.
-            began_s: time at which the controller started to change switches.
         """
         if self.changed_s is not None and self.state.planned_ms is None:
-            self._acted_s = began_s
             self._update(planned_ms=round((monotonic_s - self.changed_s) * 1e3, 1))
 
     def note_traffic(self, traffic: TrafficSilence | None) -> None:
@@ -169,27 +166,27 @@ class Incident:
             heard_s: time at which all pairs delivered again, on time.monotonic's clock.
             now_s: current time on the same clock.
         """
-        self._check_for_plan()
+        acted = self._controller_acted_s()
         controller, broken = self._fabric.controller, self.state.lost > 0
         idle = controller.stopped or not controller.running
-        if broken and self._acted_s is None and not idle and now_s < heard_s + _DECIDED_S:
+        if broken and acted is None and not idle and now_s < heard_s + _DECIDED_S:
             return
-        by = repaired_by(heard_s, self._acted_s, broken=broken)
+        by = repaired_by(heard_s, acted, broken=broken)
         fails = self.state.what.startswith("fail")
         if by == "switches" and fails and not self._fabric.options.local_repair:
             by = "controller"  # no switch can reroute alone: the controller's report has not come yet
         self._update(repaired_by=by)
         self._on_progress(self)
 
-    def _check_for_plan(self) -> None:
-        """Records the controller's plan for the change once it has reported one."""
-        controller = self._fabric.controller
+    def _controller_acted_s(self) -> float | None:
+        """Returns when the controller may first have helped, and records its plan; None if it has not yet."""
+        controller, changed_s = self._fabric.controller, self.changed_s or 0.0
         with contextlib.suppress(PolarLabError):  # the controller's last report is a fatal error
             controller.catch_up()
-        for report in tuple(controller.replans):
-            if self.changed_s is not None and report.monotonic_s > self.changed_s:
-                self.note_plan(report.monotonic_s, report.monotonic_s - report.seconds + report.planning_s)
-                return
+        plans = [(plan.monotonic_s, plan) for plan in controller.replans if plan.monotonic_s > changed_s]
+        for planned_s, _ in plans[:1]:
+            self.note_plan(planned_s)
+        return acted_s(plans, [one.monotonic_s for one in controller.ports_set], changed_s)
 
     def _update(self, **changes: Any) -> None:
         """Updates the state; thread-safe."""

@@ -84,7 +84,7 @@ class Observer:
         self._controller, self._whole = "running", True
         self._routing = fabric.controller.routing
         self._experiment = ExperimentProgress()
-        self._failures = FailureStory()
+        self._failures = FailureStory(fabric.options.topology)
         self._around = WaysAround(fabric)
         self._held: HeldMonitor | None = None
         self._held_since_s = 0.0
@@ -309,7 +309,7 @@ class Observer:
         number = None
         if incident and incident.changed_s and report.monotonic_s > incident.changed_s:
             number = incident.state.number
-            incident.note_plan(report.monotonic_s, report.monotonic_s - report.seconds + report.planning_s)
+            incident.note_plan(report.monotonic_s)
         text = (
             f"{replan_text(report.failed, report.drained)}: {report.rules} rules and groups changed, planned "
             f"and proven in {report.planning_s * 1e3:.0f} ms"

@@ -208,6 +208,18 @@ def test_the_next_controller_takes_over_without_a_change(make_fabric):
     assert [switch.changes for switch in fabric.switches.values()] == [0] * 7
 
 
+def test_the_next_controller_reports_its_return_to_the_first_plan(make_fabric):
+    """A link that the plan of the controller before it avoided is restored while there is no controller."""
+    fabric = make_fabric()
+    fabric.switches[1].set_link(1, down=True)
+    fabric.eventually(lambda: fabric.controller.replans)
+    fabric.stop()
+    fabric.switches[1].links_down.clear()
+    second = fabric.start()
+    second.wait_for(Installed, timeout_s=WAIT_S)
+    assert [(plan.failed, plan.rules > 0) for plan in second.replans] == [("none", True)]
+
+
 def test_the_next_controller_mends_rules_leaves_foreign_ones_and_frees_ports(make_fabric):
     """The controller before it died while a switch was lost and its neighbours' ports were down."""
     fabric = make_fabric()

@@ -12,13 +12,14 @@ from experiments.failover.live import LiveCourse
 from experiments.fault_injector import StartedFault
 from experiments.observation.failure_story import FailureStory
 from experiments.observation.model import IncidentState, TrafficSilence
-from topology.faults import CONTROLLER, Fault, parse_components
+from topology.faults import CONTROLLER, Fault, link_component, parse_components
 from topology.registry import make_topology
 from traffic.engine.telemetry import TrafficSnapshot
 from traffic.metrics.measurements import Clock
 from traffic.metrics.silence import Silence
 
-[LINK] = parse_components("link:s1-s10", make_topology("polarfly", {"q": 3}), 0)
+GRAPH = make_topology("polarfly", {"q": 3})
+[LINK] = parse_components("link:s1-s10", GRAPH, 0)
 CUT_S = 102.0  # on the clock of the probes, which start at 100 s
 
 
@@ -104,7 +105,7 @@ def test_a_failover_is_right_again_only_if_all_pairs_delivered_as_before():
 
 
 def test_a_session_has_the_headline_of_its_last_failure_until_the_next():
-    story = FailureStory()
+    story = FailureStory(GRAPH)
     assert story.line == ("", "quiet")
     story.begin(["link:s1-s10"])
     state = IncidentState(1, "fail link:s1-s10", 4, 10.0, sent=8, lost=2)
@@ -117,15 +118,41 @@ def test_a_session_has_the_headline_of_its_last_failure_until_the_next():
     assert all(word in text for word in ("s1-s10", "3 packets", "20 ms", "switches"))
     story.observe([], IncidentState(2, "restore all", 4, 10.0), whole=False)
     assert story.line[1] == "repaired"
-    story.observe([], IncidentState(2, "restore all", 4, 10.0), whole=True)
+    story.observe([], IncidentState(2, "restore all", 4, 10.0, repaired_ms=0.0), whole=True)
     assert story.line[1] == "good"
     story.observe(["controller"], IncidentState(2, "restore all", 4, 10.0), whole=False)
     assert "s1-s10" not in story.line[0]
     assert story.failed == (CONTROLLER.name,)
 
 
+def test_failures_without_probes_are_all_named_and_nothing_is_said_of_delivery():
+    links = ["link:s1-s10", "link:s1-s11", "link:s1-s12"]
+    story = FailureStory(GRAPH)
+    for count in (1, 2, 3):  # a line of the prompt makes one after another fail
+        story.observe(links[:count], None, whole=False)
+    assert all(link.partition(":")[2] in story.line[0] for link in links)
+    story.observe([], None, whole=True)
+    assert "back" in story.line[0]
+    assert "deliver" not in story.line[0]
+
+
+def test_probes_say_nothing_of_a_later_failure_or_return_without_probes():
+    story = FailureStory(GRAPH)
+    story.begin(["link:s1-s10"])
+    probes = IncidentState(1, "fail link:s1-s10", 4, 10.0, lost=3, repaired_ms=20.0, repaired_by="switches")
+    story.observe(["link:s1-s10"], probes, whole=False)
+    assert "3 packets" in story.line[0]
+    story.observe(["link:s1-s10", "link:s1-s11"], probes, whole=False)
+    assert "s1-s11" in story.line[0]
+    assert "deliver" not in story.line[0]
+    story.observe([], probes, whole=True)
+    assert "deliver" not in story.line[0]
+    story.observe(["link:s1-s10"], probes, whole=False)
+    assert "3 packets" not in story.line[0]
+
+
 def test_a_failure_of_a_session_that_was_refused_has_no_headline():
-    story = FailureStory()
+    story = FailureStory(GRAPH)
     story.begin(["link:s1-s10"])
     story.observe([], None, whole=True)
     assert story.line[0] == ""
@@ -133,11 +160,16 @@ def test_a_failure_of_a_session_that_was_refused_has_no_headline():
 
 @pytest.mark.parametrize(
     ("failed", "planned_ms", "by"),
-    [("link:s1-s10", 80.0, "switches"), ("link:s1-s10", 15.0, ""), ("link:s1-h1_1", None, "")],
+    [
+        ("link:s1-s10", 80.0, "switches"),
+        ("link:s1-s10", 15.0, ""),
+        ("link:s1-h1_1", None, ""),
+        ("hang:s4", 80.0, "controller"),
+    ],
 )
 def test_traffic_is_lost_though_no_probe_is(failed, planned_ms, by):
     """A probe of a link's pairs that arrives without it took another way, which somebody must have chosen."""
-    story = FailureStory()
+    story = FailureStory(GRAPH)
     story.begin([failed])
     traffic = TrafficSilence(300.0, "h2_1 to h3_1", 40.0, 5)
     probes = IncidentState(1, f"fail {failed}", 4, 10.0, sent=80, planned_ms=planned_ms, traffic=traffic)
@@ -145,11 +177,22 @@ def test_traffic_is_lost_though_no_probe_is(failed, planned_ms, by):
     text, level = story.line
     assert level == "repaired"
     assert "5 packets lost" in text
-    assert ("repaired by the switches" in text) is bool(by)
+    assert all((f"repaired by the {word}" in text) == (word == by) for word in ("switches", "controller"))
+
+
+def test_pairs_that_no_path_connects_are_told_with_the_repair_of_the_others():
+    story = FailureStory(GRAPH)
+    links = [link_component(link).name for link in GRAPH.link_list if link.a == 0]
+    story.begin(links)
+    probes = IncidentState(1, f"fail {','.join(links)}", 4, 10.0, sent=8, lost=1, repaired_ms=48.0)
+    story.observe(links, replace(probes, repaired_by="switches"), whole=False)
+    assert "24 pairs of switches are cut off; all other probed pairs deliver again" in story.line[0]
+    story.observe(links[:1], replace(probes, repaired_by="switches"), whole=False)
+    assert "cut off" not in story.line[0]
 
 
 def test_probes_that_nothing_repaired_say_so():
-    story = FailureStory()
+    story = FailureStory(GRAPH)
     story.begin(["switch:s4"])
     ended = IncidentState(1, "fail switch:s4", 4, 10.0, sent=80, lost=40, running=False)
     story.observe(["switch:s4"], ended, whole=False)

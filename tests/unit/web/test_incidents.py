@@ -6,7 +6,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from controller.reports import Replanned
+from controller.reports import PortSet, Replanned
 from experiments.events.marks import CollectiveStarted, ResultsWritten, TrafficStarted
 from experiments.events.progress import CollectiveProgress, TrafficProgress
 from experiments.observation.experiment import ExperimentProgress
@@ -61,7 +61,8 @@ def test_before_the_traffic_has_told_anything_there_is_no_silence():
 class Controller:
     """A controller that has made some plans."""
 
-    def __init__(self, *replans, running=True):
+    def __init__(self, *replans, ports_set=(), running=True):
+        self.ports_set = ports_set
         self.replans, self.running, self.stopped = list(replans), running, not running
 
     def catch_up(self):
@@ -74,6 +75,9 @@ def plan(began_s, done_s, planning_s=0.01):
     return Replanned("s1-s2", 1, 1, 0, (), planning_s, seconds, monotonic_s=done_s)
 
 
+PORT_SET = PortSet("s1", 1, "down", monotonic_s=10.03)
+
+
 @pytest.mark.parametrize(
     ("controller", "now_s", "lost", "local_repair", "by"),
     [
@@ -81,6 +85,7 @@ def plan(began_s, done_s, planning_s=0.01):
         (Controller(plan(10.02, 10.1)), 10.2, 3, True, "controller"),
         (Controller(plan(9.0, 9.5)), 10.2, 3, True, None),  # of an earlier failure: its report may come yet
         (Controller(plan(9.0, 9.5)), 11.0, 3, True, "switches"),
+        (Controller(plan(10.08, 10.1), ports_set=[PORT_SET]), 10.2, 3, True, "controller"),  # a switch hung
         (Controller(), 11.0, 3, False, "controller"),
         (Controller(running=False), 10.2, 3, True, "switches"),
         (Controller(), 10.2, 0, True, "nothing was broken"),
