@@ -36,6 +36,7 @@ with warnings.catch_warnings():
         OPENFLOW_VERSIONS,
         described_groups,
         encode,
+        error_text,
         fingerprint,
         port_is_set_down,
         port_is_up,
@@ -174,3 +175,9 @@ def test_a_port_is_up_if_neither_its_link_nor_an_administrator_has_it_down(state
 def test_the_codec_is_imported_without_the_event_loop():
     code = "import controller.openflow.codec, sys; sys.exit('eventlet' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], timeout=60, check=False).returncode == 0
+
+
+def test_an_experimenters_error_is_named_by_its_own_type():
+    common = {"version": 4, "type": protocol.OFPET_EXPERIMENTER, "code": None}
+    message = SimpleNamespace(**common, experimenter=0x2320, exp_type=7)
+    assert error_text(message).endswith("0x2320, type 7")
