@@ -13,7 +13,7 @@ _CALIBRATION_STEP_S = 0.002
 
 
 class ShellState:
-    """What has been observed of a shell since the last line; `check_idle` and `is_ready` observe it anew."""
+    """Observations of a shell since the last line; `check_idle` and `is_ready` observe it anew."""
 
     def __init__(self, pid: int) -> None:
         """Starts observing a shell whose process has just been started."""

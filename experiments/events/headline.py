@@ -41,7 +41,7 @@ class Headline(Event):
 
     @property
     def level(self) -> str:
-        """How serious it is: `bad`, `repaired` or `good`."""
+        """The severity: `bad` while packets are lost, `repaired`, or `good` once everything is as before."""
         if self.trouble:
             return BAD
         return GOOD if self.right else REPAIRED if self.repaired or self.back else BAD

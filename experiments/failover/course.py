@@ -63,7 +63,11 @@ class Course:
             gap_ms=milliseconds(self.probes.longest_silence_s(self._fail_s, self._restore_s)),
             probe_interval_ms=fast.interval_ns / 1e6,
             all_pairs_interval_ms=slow.interval_ns / 1e6,
-            repaired_by=repaired_by(self._heard_s, self._acted_s(failures), broken=bool(self._fails)),
+            repaired_by=repaired_by(
+                self._heard_s,
+                acted_s(failures, self._ports_set_s, self._fail_s),
+                broken=bool(self._fails),
+            ),
             repaired_ms=None if self._heard_s is None else milliseconds(self._heard_s - self._fail_s),
             controller_converged_ms=None if converged_s is None else milliseconds(converged_s),
             # Plans during the restoration are for what is still down: they cut off fewer.
@@ -106,10 +110,6 @@ class Course:
             failed=self.probes.phase(self._fail_s, self._restore_s),
             restored=self.probes.phase(self._restore_s, self._options.end_s),
         )
-
-    def _acted_s(self, failures: list[tuple[float, Replanned]]) -> float | None:
-        """Returns when the controller may first have helped: it sets ports down before it plans."""
-        return acted_s(failures, self._ports_set_s, self._fail_s)
 
     def events(self) -> tuple[tuple[float, str], ...]:
         """Returns all events as (seconds since the first probe, description), in order of time."""

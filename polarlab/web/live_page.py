@@ -20,7 +20,7 @@ if TYPE_CHECKING:  # at run time only where Mininet is known to be there
 
 
 class NoPage:
-    """What an experiment without a live page has in its place.
+    """Stands in for the live page of an experiment that has none: nothing is shown or awaited.
 
     Attributes:
         on_event: callback for the experiment's progress events.
