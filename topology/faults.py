@@ -23,7 +23,7 @@ from __future__ import annotations
 
 import enum
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -189,6 +189,26 @@ def names_host_link(text: str) -> bool:
         True even if the fabric has no such link.
     """
     return bool(_HOST_LINK.fullmatch(text))
+
+
+def is_of_graph(name: str) -> bool:
+    """Returns whether a component is a switch or a link between two, not the controller or a host's link.
+
+    Args:
+        name: the name of the component.
+    """
+    return name != CONTROLLER.name and not names_host_link(name)
+
+
+def components_of_graph(names: Iterable[str], topology: Topology) -> tuple[Component, ...]:
+    """Returns the named components that are switches or links between two.
+
+    Args:
+        names: names of components; those of the controller and of hosts' links are left out.
+        topology: the graph of routers.
+    """
+    text = ",".join(filter(is_of_graph, names))
+    return parse_components(text, topology, 0) if text else ()
 
 
 def parse_components(

@@ -19,7 +19,7 @@ from experiments.results.open import Run, Simulation
 from experiments.results.run_directory import graph_of_results
 from topology.base import Topology
 from topology.errors import ParameterError
-from topology.faults import CONTROLLER, ComponentKind, names_host_link, parse_components
+from topology.faults import ComponentKind, components_of_graph
 from topology.layout import Layout
 
 _MAX_DRAWN = 4000  # largest number of links to draw; more would look solid black
@@ -91,16 +91,14 @@ def _map(
 def _mark_failed(axes: Axes, topology: Topology, layout: Layout, faults: Sequence[str]) -> None:
     """Draws dashed lines over links that failed during the run, alone or with a switch."""
     words = [fault.partition(" ") for fault in faults]
-    failed_names = [name for verb, _, name in words if verb == "fail" and name != CONTROLLER.name]
-    names = ",".join(name for name in failed_names if not names_host_link(name))
-    if not names:
+    components = components_of_graph([name for verb, _, name in words if verb == "fail"], topology)
+    if not components:
         return
-    # Links of a hung switch stay up.
-    components = [e for e in parse_components(names, topology, 0) if e.kind is not ComponentKind.HANG]
+    down = [one for one in components if one.kind is not ComponentKind.HANG]  # links of a hung switch stay up
     failed = [
         line
         for link, line in zip(topology.link_list, link_lines(topology, layout), strict=True)
-        if any(component.covers(link) for component in components)
+        if any(component.covers(link) for component in down)
     ]
     label = f"links that failed during the run: {len(failed)}"
     axes.add_collection(LineCollection(failed, colors=BLUE, linewidths=2, linestyles="--", zorder=2.5))

@@ -16,7 +16,7 @@ from routing.replan.surviving_graph import crossing_pairs
 from topology.addressing import Host, hosts_of
 from topology.errors import PolarLabError
 from topology.failures import Failure, failure_of
-from topology.faults import CONTROLLER, Component, ComponentKind, names_host_link, parse_components
+from topology.faults import Component, ComponentKind, components_of_graph
 
 _MAX_COMPONENTS = 3
 MAX_ROUTERS = 200  # of larger fabrics, nothing is drawn: their plans take long
@@ -62,10 +62,9 @@ def ways_around(plan: RoutePlan, failed: Sequence[str], *, replanned: bool) -> P
         replanned: whether the controller's plan avoids them; otherwise switches reroute by themselves.
     """
     topology = plan.topology
-    names = [name for name in failed if name != CONTROLLER.name and not names_host_link(name)]
-    if not names or topology.routers > MAX_ROUTERS:
+    components = components_of_graph(failed, topology) if topology.routers <= MAX_ROUTERS else ()
+    if not components:
         return ()
-    components = parse_components(",".join(names), topology, 0)
     failure = failure_of(topology, components)
     hosts = {host.router: host for host in reversed(hosts_of(topology, plan.hosts_per_router))}
     paths: dict[tuple[str, ...], None] = {}

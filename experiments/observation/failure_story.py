@@ -12,7 +12,7 @@ from experiments.observation.model import IncidentState
 from routing.replan.surviving_graph import cut_off_pairs
 from topology.base import Topology
 from topology.failures import failure_of
-from topology.faults import CONTROLLER, names_host_link, parse_components
+from topology.faults import components_of_graph, is_of_graph
 
 
 class FailureStory:
@@ -99,8 +99,7 @@ class FailureStory:
 
     def _cut_off_pairs(self) -> int:
         """Returns the number of ordered pairs of working switches without a path between them."""
-        names = ",".join(name for name in self._failed if _between_switches(name))
-        components = parse_components(names, self._topology, 0) if names else ()
+        components = components_of_graph(self._failed, self._topology)
         return len(cut_off_pairs(self._topology, failure_of(self._topology, components)))
 
 
@@ -114,7 +113,7 @@ def headline_of(failed: tuple[str, ...], incident: IncidentState) -> Headline:
     by = incident.repaired_by or ""
     if not by and not incident.running:
         by = "nobody" if incident.lost else "nothing was broken"
-    crossed = incident.sent and all(_between_switches(name) for name in failed)
+    crossed = incident.sent and all(map(is_of_graph, failed))
     if by == "nothing was broken" and crossed and not _planned_first(incident):
         hangs = any(name.startswith("hang:") for name in failed)  # only the controller can notice
         by = "controller" if hangs else "switches"  # before a probe was due
@@ -125,11 +124,6 @@ def headline_of(failed: tuple[str, ...], incident: IncidentState) -> Headline:
 def _places(names: Iterable[str]) -> set[str]:
     """Returns where components are: a switch that comes back hangs for a moment, a link may have copies."""
     return {name.partition(":")[2].partition(".")[0] for name in names}
-
-
-def _between_switches(name: str) -> bool:
-    """Returns whether a component is a switch or a link between two, which minimal paths cross."""
-    return name != CONTROLLER.name and not names_host_link(name)
 
 
 def _planned_first(incident: IncidentState) -> bool:

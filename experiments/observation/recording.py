@@ -39,7 +39,7 @@ from routing.plan.model import RoutePlan
 from routing.registry import make_plan
 from topology.base import Topology
 from topology.errors import ParameterError, PolarLabError
-from topology.faults import CONTROLLER, ComponentKind, names_host_link, parse_components
+from topology.faults import CONTROLLER, ComponentKind, components_of_graph
 from topology.parameters import Value
 
 MAX_STATES = 300
@@ -404,10 +404,9 @@ def directions_down(topology: Topology, failed: tuple[str, ...]) -> tuple[int, .
     Returns:
         Their indices in `directed_links`, ascending.
     """
-    names = ",".join(name for name in failed if name != CONTROLLER.name and not names_host_link(name))
-    if not names:
+    components = [one for one in components_of_graph(failed, topology) if one.kind is not ComponentKind.HANG]
+    if not components:
         return ()
-    components = [one for one in parse_components(names, topology, 0) if one.kind is not ComponentKind.HANG]
     places = {(link.source, link.port): place for place, link in enumerate(directed_links(topology))}
     links = [link for link in topology.link_list if any(one.covers(link) for one in components)]
     return tuple(sorted(places[end] for link in links for end in link.ends))
