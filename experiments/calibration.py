@@ -34,7 +34,7 @@ _TRIALS = 6
 _WARMUP_QUEUES, _MIN_WARMUP_S, _MAX_WARMUP_S = 3, 1.0, 8.0
 DURATION_S = 4.0
 _ACCEPT = 0.65  # largest accepted strain; below 1, as a long run has worse seconds than a trial
-ENOUGH = 0.3  # the search ends at an accepted rate with at least this strain
+MIN_FINAL_STRAIN = 0.3  # the search ends at an accepted rate with at least this strain
 _MAX_STEP = 4.0
 _MIN_STRAIN = 0.01
 _MIN_POWER, _MAX_POWER = 1.0, 8.0  # exponent in strain ~ rate^power
@@ -105,7 +105,7 @@ class RateSearch:
         if not self._strains:
             return self._allowed(self._first_bps)
         last = list(self._strains.values())[-1]
-        if len(self._strains) == _TRIALS or ENOUGH <= last <= _ACCEPT:
+        if len(self._strains) == _TRIALS or MIN_FINAL_STRAIN <= last <= _ACCEPT:
             return None
         rate_bps = self._allowed(self._suggested_bps())
         return None if rate_bps in self._strains else rate_bps

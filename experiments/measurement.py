@@ -147,7 +147,7 @@ def measure(
                 result=result,
                 **monitors.observed(),
                 adaptation=controller.adaptation(on_event),
-                faults=_fault_record(fabric, options, faults.record(result.clock)),
+                faults=_all_faults(fabric, options, faults.record(result.clock)),
                 troubles=_all_troubles(options, result, troubles),
                 flow_base_ms=base_ms,
                 programs=programs.records(),
@@ -210,7 +210,7 @@ def _all_troubles(options: RunTraffic, result: TrafficResult, others: Sequence[s
     return tuple(others)
 
 
-def _fault_record(fabric: LiveFabric, options: RunTraffic, record: FaultRecord) -> FaultRecord | None:
+def _all_faults(fabric: LiveFabric, options: RunTraffic, record: FaultRecord) -> FaultRecord | None:
     """Returns a run's faults, with those that were active before the run at time 0; None without faults."""
     if not (options.faults or fabric.active_failures):
         return None

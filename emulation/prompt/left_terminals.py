@@ -42,7 +42,7 @@ class LeftTerminals:
         while True:
             poller = select.poll()
             with self._changing:
-                self._masters = [master for master in self._masters if _is_used(master)]
+                self._masters = [master for master in self._masters if _drain_or_close(master)]
                 self._reading = bool(self._masters)
                 for master in self._masters:
                     poller.register(master, select.POLLIN)
@@ -52,7 +52,7 @@ class LeftTerminals:
             time.sleep(_READ_EVERY_S)
 
 
-def _is_used(master: IO[str]) -> bool:
+def _drain_or_close(master: IO[str]) -> bool:
     """Discards the output on a terminal. If no program uses the terminal, closes it and returns False."""
     try:
         os.read(master.fileno(), _READ_BYTES)

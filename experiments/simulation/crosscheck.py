@@ -67,7 +67,7 @@ def crosscheck(folder: Path, on_event: OnEvent) -> Crosscheck:
     packets = results.packets()
     check_kept(results.manifest.experiment)
     for summary, flows, options in packets:
-        if not _is_schedule(summary):
+        if not _is_repeatable(summary):
             continue
         topology = topology or graph_of_results(folder, summary.name, summary.params)
         if topology is None:
@@ -138,7 +138,7 @@ def _judged(group: Sequence[Compared], name: str) -> Judged | None:
     return Judged(mean=measured.mean, ci95=measured.ci95, simulated=simulated.mean, within=within)
 
 
-def _is_schedule(summary: Summary) -> bool:
+def _is_repeatable(summary: Summary) -> bool:
     """Returns whether the simulator can repeat the packets of a result.
 
     It can if they are packets of a pattern, and the run had no faults.

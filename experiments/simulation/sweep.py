@@ -90,7 +90,7 @@ def run_simulated_sweep(
         KeyboardInterrupt: Ctrl-C; the folder has the points simulated so far.
     """
     with kept_directory(folder, resume=True) as directory:
-        before = _held(chosen, folder)
+        before = _checked_manifest(chosen, folder)
         directory.drop_torn_row(POINTS)
         held = SweepResults(folder).kept()
         missing = [(point, one) for point, one in chosen.points if point not in held]
@@ -125,7 +125,7 @@ def estimate_simulated_sweep(chosen: SimulatedSweep, folder: Path, workers: int 
         UsageError: the folder has other results.
     """
     if folder.is_dir():
-        _held(chosen, folder)
+        _checked_manifest(chosen, folder)
     held = SweepResults(folder).kept()
     missing = [(point, one) for point, one in chosen.points if point not in held]
     works = []
@@ -140,7 +140,7 @@ def estimate_simulated_sweep(chosen: SimulatedSweep, folder: Path, workers: int 
     return estimate_simulations(works, len(chosen.points), len(missing), workers or usable_cores())
 
 
-def _held(chosen: SimulatedSweep, folder: Path) -> SimulatedSweepManifest | None:
+def _checked_manifest(chosen: SimulatedSweep, folder: Path) -> SimulatedSweepManifest | None:
     """Returns the manifest of the sweep that a folder already has; None if the folder is empty.
 
     Raises:

@@ -155,7 +155,7 @@ def _own(name: str, commands: Collection[str], text: str, **more: Any) -> Option
     return Option(**{"name": name, "type": str, "help": text, "commands": commands, "common": True, **more})
 
 
-def _place(name: str, commands: Collection[str], text: str, **more: Any) -> Option:
+def _positional(name: str, commands: Collection[str], text: str, **more: Any) -> Option:
     """Declares a positional argument that is not stored in experiments, for some commands."""
     return _own(name, commands, text, positional=True, required=True, **more)
 
@@ -408,19 +408,19 @@ OPTIONS: tuple[Option, ...] = (
               common=True),
     ),
     # Options that belong to commands only; experiments do not keep them.
-    _place("demonstration", (FAILOVER,), "name of the demonstration", choices=lambda: (FAILOVER,),
-           metavar=FAILOVER),
-    _place("results", ("watch",), "directory of a run, failovers or a sweep of runs", file=True,
-           metavar="RESULTS"),
-    _place("results", ("plot", "report"), _RESULT_FOLDER, file=True,
-           metavar="RESULTS"),
-    _place("results", ("crosscheck",), "directory of a run or a sweep; or arguments and options of "
-           "`polarlab run`, which then runs first (needs root)", file=True, metavar="RESULTS"),
-    _place("runs", ("compare",), _RESULT_FOLDER, file=True, repeatable=True,
-           metavar="RUN"),
-    _place("switch", ("rules",), "switch, such as s3", metavar="switch"),
-    _place("switch", ("explain",), "source switch, such as s3", metavar="switch"),
-    _place("other", ("explain",), "destination switch, such as s17", metavar="other"),
+    _positional("demonstration", (FAILOVER,), "name of the demonstration", choices=lambda: (FAILOVER,),
+                metavar=FAILOVER),
+    _positional("results", ("watch",), "directory of a run, failovers or a sweep of runs", file=True,
+                metavar="RESULTS"),
+    _positional("results", ("plot", "report"), _RESULT_FOLDER, file=True,
+                metavar="RESULTS"),
+    _positional("results", ("crosscheck",), "directory of a run or a sweep; or arguments and options of "
+                "`polarlab run`, which then runs first (needs root)", file=True, metavar="RESULTS"),
+    _positional("runs", ("compare",), _RESULT_FOLDER, file=True, repeatable=True,
+                metavar="RUN"),
+    _positional("switch", ("rules",), "switch, such as s3", metavar="switch"),
+    _positional("switch", ("explain",), "source switch, such as s3", metavar="switch"),
+    _positional("other", ("explain",), "destination switch, such as s17", metavar="other"),
     _own("failures", ("verify",), "failures, one at a time", default="none",
          choices=lazy_import("topology.failures:SCENARIOS")),
     _own("deadlock", ("verify",), "also prove the absence of deadlock on a lossless network: packets "
@@ -500,8 +500,8 @@ OPTIONS: tuple[Option, ...] = (
          "tls://HOST:PORT", default_text="dask's configuration", file=True, metavar="DIR", common=False),
     _own("insecure-cluster", (SWEEP, "paper"), "trust a scheduler on another machine without TLS, and any as "
          "root: a cluster can run code here", type=bool, common=False),
-    _place("paper", ("paper",), "name of a paper, or `list` for the figures and tables of all papers",
-           known=lazy_import("experiments.papers.claims:PAPERS"), words=(LIST,), metavar="PAPER"),
+    _positional("paper", ("paper",), "name of a paper, or `list` for the figures and tables of all papers",
+                known=lazy_import("experiments.papers.claims:PAPERS"), words=(LIST,), metavar="PAPER"),
     _own("item", ("paper",), "figure or table, such as fig12, or `all`", positional=True, metavar="ITEM"),
     _own("item", ("cite",), "`polarlab` for this software, or a paper; without it, all", positional=True,
          known=lazy_import("experiments.papers.citations:citations"), metavar="PAPER"),

@@ -377,7 +377,7 @@ class Fabric(SessionVerbs):
             raise UsageError("background traffic is running; stop it first")
         active_failures = session.active_failures()
         wait_until_planned(session, active_failures, measuring, self._on_event)
-        experiment = _kept(run, failed=bool(active_failures))
+        experiment = _manifest_experiment(run, failed=bool(active_failures))
         fabric = replace(session.fabric.options, experiment=experiment, routing=run.fabric.routing)
         live = session.fabric.changed(options=fabric, active_failures=active_failures)
         if self._check is None and not active_failures:
@@ -404,7 +404,7 @@ class Fabric(SessionVerbs):
         return f"<Fabric {self.topology!r} {'up' if self.up else 'down'}>"
 
 
-def _kept(run: RunSpecification, *, failed: bool) -> Mapping[str, Any] | None:
+def _manifest_experiment(run: RunSpecification, *, failed: bool) -> Mapping[str, Any] | None:
     """Returns a run's experiment for its manifest, as JSON types; None if the fabric has no experiment.
 
     Args:

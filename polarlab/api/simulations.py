@@ -123,7 +123,7 @@ def crosscheck(
         >>> crosscheck("results/tornado")
         <Crosscheck of results/tornado: 1 points>
     """
-    if isinstance(results, Results) or (isinstance(results, str | os.PathLike) and not _is_measured(results)):
+    if isinstance(results, Results) or (isinstance(results, str | os.PathLike) and _names_results(results)):
         folder = results if isinstance(results, Results) else Path(results)
         if options:
             name = next(iter(options))
@@ -138,6 +138,6 @@ def crosscheck(
     return crosscheck_folder(folder_of(folder), progress)
 
 
-def _is_measured(subject: Folder) -> bool:
-    """Returns whether a subject must first be measured: a family or an experiment's file, but not results."""
-    return subject in FAMILIES or Path(subject).suffix == ".toml"
+def _names_results(subject: Folder) -> bool:
+    """Returns whether a subject names results, rather than a family or the file of an experiment."""
+    return subject not in FAMILIES and Path(subject).suffix != ".toml"

@@ -34,7 +34,7 @@ def _lower_bound(number: int) -> int:
     return (number - octaves * _PER_OCTAVE) << octaves
 
 
-def middle_of_class(number: int) -> float:
+def bin_centre(number: int) -> float:
     """Returns the centre of a histogram bin, in cycles.
 
     Args:
@@ -58,4 +58,4 @@ def quantile(counts: npt.NDArray[np.int64], share: float) -> float | None:
         return None
     rank = max(1, int(np.ceil(share * total)))
     number = int(np.searchsorted(np.cumsum(counts), rank))
-    return middle_of_class(number)
+    return bin_centre(number)

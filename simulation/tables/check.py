@@ -120,7 +120,7 @@ def _shares(tables: ForwardingTables, choice: int) -> dict[NextHop, float]:
 _LOST: NextHop = (-1, NO_TAG, 0)
 
 
-def way_of(topology: Topology, router: int, port: int, packet: Packet) -> NextHop:
+def next_hop_of(topology: Topology, router: int, port: int, packet: Packet) -> NextHop:
     """Returns the next hop of a packet that leaves a switch.
 
     Args:
@@ -307,7 +307,7 @@ class _SwitchCheck:
         for share, outcome in outcomes:
             if len(outcome) > 1:
                 raise PlanError(f"{switch_name(self._router)} cannot be simulated: it copies packets")
-            sent = [way_of(self._topology, self._router, one.port, one.packet) for one in outcome]
+            sent = [next_hop_of(self._topology, self._router, one.port, one.packet) for one in outcome]
             yield share, (sent[0] if sent else None)
 
     def _error(self, kind: PacketKind, host: Host) -> PlanError:

@@ -143,7 +143,7 @@ def test_strict_makes_an_invalid_run_a_negative_result(tmp_path):
 def test_a_calibrated_rate_is_found_set_and_written_down(tmp_path, monkeypatch):
     """By trials that are shorter, and less choosy, than a user's."""
     monkeypatch.setattr(calibration, "DURATION_S", 2.2)  # two whole seconds are in it
-    monkeypatch.setattr(calibration, "ENOUGH", 0.0)  # the first trial with little strain ends it
+    monkeypatch.setattr(calibration, "MIN_FINAL_STRAIN", 0.0)  # the first trial with little strain ends it
     options = replace(fabric_options("polarfly", {"q": 2}), calibrate=True)
     traffic = TrafficOptions("uniform", 0.3, 1000, 64, 0.5, 2.0, seed=1)
     notified = []

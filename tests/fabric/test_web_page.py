@@ -7,10 +7,10 @@ import threading
 import zipfile
 from io import BytesIO
 
-import psutil
 import pytest
 from conftest import eventually
 from support.fixtures.browser import browser, needs_browser
+from support.fixtures.taken_over_page import web_processes
 from support.fixtures.web_requests import ask, fetch
 
 import polarlab
@@ -325,8 +325,7 @@ def test_metrics_are_those_of_the_fabric(fabric):
 def test_a_web_process_that_is_killed_leaves_the_fabric_alone(fabric, page):
     events = []
     fabric.progress = events.append
-    children = [one for one in psutil.Process().children() if one.status() != psutil.STATUS_ZOMBIE]
-    [web] = [one for one in children if "polarlab.web.service" in one.cmdline()]
+    [web] = web_processes()
     web.send_signal(signal.SIGKILL)
     eventually(lambda: any("has ended; the fabric continues" in str(event) for event in events))
     assert fabric.host("h1_1").run("ping -c 1 h5_1").status == 0

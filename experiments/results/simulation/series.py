@@ -27,7 +27,7 @@ from experiments.results.tables import (
     PERIOD_COLUMNS,
     PERIODS,
 )
-from simulation.kernels.latency import middle_of_class
+from simulation.kernels.latency import bin_centre
 from topology.addressing import hosts_of
 
 
@@ -61,7 +61,7 @@ def link_load_rows(counts: SimulationCounts) -> list[LinkLoadRow]:
 def _latencies(counts: SimulationCounts) -> Iterator[tuple[float, int]]:
     packets = counts.result.latency_counts
     for number in np.flatnonzero(packets).tolist():
-        yield middle_of_class(number), int(packets[number])
+        yield bin_centre(number), int(packets[number])
 
 
 def _periods(counts: SimulationCounts) -> Iterator[tuple[object, ...]]:

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from routing.plan.model import NO_VLAN, REROUTED_DSCP, RoutePlan
 from routing.plan.tables import router_of_tag
 from routing.verification.forwarding_states import State, StateSpace, Steps
-from simulation.tables.check import PacketKind, forwarded, gathered, look_up, way_of
+from simulation.tables.check import PacketKind, forwarded, gathered, look_up, next_hop_of
 from simulation.tables.compiler import PlanCompiler
 from simulation.tables.model import NO_TAG, ForwardingTables
 from topology.failures import Failure
@@ -71,7 +71,7 @@ class _Comparison:
                 assert step.hop is None, (self.failure.name, state.router, kind)
                 ways.append((step.share, None))
                 continue
-            way = way_of(self.topology, *step.hop, step.target.packet)
+            way = next_hop_of(self.topology, *step.hop, step.target.packet)
             assert self.tables.link_targets[way[0]] == step.target.router
             assert self.tables.links_up[way[0]]
             ways.append((step.share, way))

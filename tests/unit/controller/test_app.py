@@ -393,11 +393,11 @@ def is_open(opened):
 
 
 def test_many_silent_connections_do_not_keep_a_switch_out(shared):
-    """Whichever makes room is drawn at random: the oldest would be those of switches that are far away."""
+    """A random one makes room: the oldest may be a slow switch's, and the newest that of one that returns."""
     opened = [connection(shared) for _ in range(300)]
     shared.warned("open connections", lambda: opened.append(connection(shared)))
     assert is_served(shared, shared.switches[5])
-    assert 0 < sum(map(is_open, opened[:-100])) < 100
+    assert 0 < sum(map(is_open, opened[:-100])) < 40  # 17 of 71 on average; 0 or 71 without chance
     for one in opened:
         one.close()
 

@@ -1,14 +1,13 @@
 """Who is root on hosts, and whose their working folders become."""
 
-import contextlib
 import os
 import signal
 import stat
 import time
 from itertools import pairwise
 
-import psutil
 import pytest
+from support.fixtures.child_processes import children_that_run
 
 from emulation.hosts.identity import FIRST_NUMBER, IDS, PAGE_NUMBER, Identity, host_root
 from emulation.hosts.keeper import Description
@@ -178,21 +177,10 @@ def test_the_end_of_hosts_does_not_wait_for_a_parent_that_takes_no_notice(tmp_pa
     assert took_s < 10
 
 
-def keeper_of_this_process():
-    """Returns the process that keeps hosts; in the moment in which it begins, it has no command line yet."""
-    for _ in range(1000):
-        for child in psutil.Process().children():
-            with contextlib.suppress(psutil.NoSuchProcess):
-                if "emulation.hosts.keeper" in child.cmdline():
-                    return child
-        time.sleep(0.01)
-    raise AssertionError("no keeper runs")
-
-
 @needs_root
 def test_hosts_whose_keeper_is_stopped_are_awaited_for_a_limited_time(tmp_path):
     spaces = HostSpaces({"h1_1": "h1-1"}, tmp_path, {}, timeout_s=0.5)
-    keeper = keeper_of_this_process()
+    [keeper] = children_that_run("emulation.hosts.keeper")
     keeper.send_signal(signal.SIGSTOP)
     try:
         with pytest.raises(MachineError, match="did not create h1_1"):

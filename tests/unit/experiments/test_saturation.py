@@ -28,6 +28,11 @@ def test_it_is_the_greatest_load_that_was_carried(found):
     assert all(point.accepted >= 0.99 * point.offered - 0.02 for point in found.points if point.stable)
 
 
+def test_a_network_that_carries_every_load_saturates_at_full_load():
+    to_neighbours = {**SHORT, "hosts": 1, "pattern": "perm1hop", "arrivals": "constant"}
+    assert polarlab.saturation("polarfly", precision=0.5, **to_neighbours).saturation == 1
+
+
 def test_it_is_what_links_carry(found):
     """A link that is offered all of it is the fluid model's bound."""
     plan = polarlab.plan(polarlab.topology("polarfly", q=3), hosts=2)

@@ -69,12 +69,15 @@ def test_points_are_read_as_they_were_written(sweep):
 
 
 def test_a_torn_row_is_dropped_and_the_others_stay(sweep):
+    before = measured_points(sweep.path)
     with open(sweep.path / POINTS, "a") as file:
         file.write("min,tornado,0.9,0.8")
-    sweep.drop_torn_row(POINTS)
-    assert len(measured_points(sweep.path)) == 3
-    sweep.drop_torn_row(POINTS)
-    assert len(measured_points(sweep.path)) == 3
+    for _ in range(2):
+        sweep.drop_torn_row(POINTS)
+        assert measured_points(sweep.path) == before
+    again = Point("min", "tornado", 0.9)
+    sweep.append_row(POINTS, COLUMNS, row_of(again, records.summary()).cells())
+    assert measured_points(sweep.path) == before | {again}
 
 
 @pytest.mark.parametrize("content", ["", "routing,pat"])

@@ -95,7 +95,7 @@ class SpectralFly(SearchedTopology):
         links = both.reshape(-1, 2)
         super().__init__(adjacency_from_links(len(codes), links[links[:, 0] < links[:, 1]]))
 
-    def _blocks(self) -> Elements:
+    def _cluster_numbers(self) -> Elements:
         """Returns the cluster of each router, 0 to q: the ratio of the lower entries of its matrix.
 
         The ratio is a point of the projective line; q is the point at infinity. Two routers of a cluster are
@@ -112,8 +112,8 @@ class SpectralFly(SearchedTopology):
         Returns:
             q + 1 clusters of q (q - 1) / 2 routers, or twice as many.
         """
-        blocks = self._blocks()
-        members = tuple(tuple(np.flatnonzero(blocks == point).tolist()) for point in range(self.q + 1))
+        numbers = self._cluster_numbers()
+        members = tuple(tuple(np.flatnonzero(numbers == point).tolist()) for point in range(self.q + 1))
         return Clusters(members, f"cosets of {len(members[0])} routers")
 
     def layout(self) -> Layout:
