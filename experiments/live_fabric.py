@@ -154,6 +154,7 @@ def controlled(
         CommandError, ControllerError: a process could not be started.
     """
     started = time.monotonic()
+    options.check_inputs(*map(str, options.params.values()))  # the controller reads the graph's file anew
     if network.started:
         network.clear_rules()
     with _controller(options, network) as controller:  # plans and proves while the network is built

@@ -39,7 +39,6 @@ from experiments.spec.sweep import PointOptions, SweepOptions
 from experiments.theory.fluid_model import router_demand
 from routing.registry import make_plan, routing
 from topology.addressing import host_routers
-from traffic.workload.patterns import make_pattern
 
 
 def run_sweep(
@@ -214,7 +213,7 @@ def _with_settled_rate(
 
     @cache
     def mean_distance(name: str, seed: int) -> float:
-        pattern = make_pattern(name, topology, hosts, seed)
+        pattern = first.fabric.pattern(name, seed)
         demand = router_demand(pattern.shares(), host_routers(topology, hosts), topology.routers)
         return float((demand * distances).sum())
 

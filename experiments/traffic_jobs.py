@@ -23,7 +23,6 @@ from traffic.metrics.measurements import Clock, TrafficResult, no_packets_receiv
 from traffic.metrics.steady_state import SteadyState
 from traffic.wire.probe_frame import build_probe, build_segment_head
 from traffic.workload.collectives.registry import split_collective
-from traffic.workload.patterns import make_pattern
 from traffic.workload.placement import place_ranks
 from traffic.workload.schedule import PatternSchedule, Schedule
 
@@ -85,7 +84,7 @@ def run_measured_traffic(
         span_s = max(span_s, path_delay_ns(fabric) / _NS)
         steady, window_ns = SteadyState(span_s, options.warmup_s, duration_ns), None
         end_ns += _NS  # the window starts a moment after steady state was detected
-    pattern = make_pattern(options.pattern, fabric.options.topology, fabric.options.hosts, options.seed)
+    pattern = fabric.options.pattern(options.pattern, options.seed)
     schedule = PatternSchedule(
         pattern,
         options.load * max_packets_per_s,

@@ -53,9 +53,13 @@ def draw_links(run: Run | Simulation) -> Figure:
 
 
 def _topology(run: Run | Simulation, names: list[str]) -> Topology | None:
-    topology = graph_of_results(run.folder, run.summary.name, run.summary.params)
-    same = topology is not None and [link.name for link in directed_links(topology)] == names
-    return topology if topology is not None and same and topology.links <= _MAX_DRAWN else None
+    try:
+        manifest = run.manifest
+        topology = graph_of_results(run.folder, manifest.name, manifest.params, manifest.experiment)
+    except ParameterError:  # its file has changed or is gone
+        return None
+    same = [link.name for link in directed_links(topology)] == names
+    return topology if same and topology.links <= _MAX_DRAWN else None
 
 
 def _map(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -40,7 +40,6 @@ from routing.registry import make_plan
 from topology.base import Topology
 from topology.errors import ParameterError, PolarLabError
 from topology.faults import CONTROLLER, ComponentKind, components_of_graph
-from topology.parameters import Value
 
 MAX_STATES = 300
 _MIN_STEP_S = 0.25
@@ -91,7 +90,7 @@ def read_recording(folder: Path, point: str = "") -> Recording:
         raise ParameterError(f"results must be of a run, a sweep of runs or failovers, got {folder}")
     with reporting_corruption(folder):
         manifest = read_record(folder / MANIFEST, RunManifest)
-        topology = _graph(folder, manifest.name, manifest.params)
+        topology = graph_of_results(folder, manifest.name, manifest.params, manifest.experiment)
         happened, lacks = _events(results)
         links = _Links(folder, topology, manifest.link_rate_bps) if (folder / LINKS).exists() else None
         if links is None:
@@ -113,13 +112,6 @@ def _chosen(names: Sequence[str], point: str) -> str:
     return point or names[0]
 
 
-def _graph(folder: Path, name: str, params: Mapping[str, Value]) -> Topology:
-    topology = graph_of_results(folder, name, params)
-    if topology is None:
-        raise ParameterError(f"the graph of {folder} cannot be rebuilt: {params}")
-    return topology
-
-
 def _point_recording(results: Sweep, name: str) -> Recording:
     """Returns a point of a sweep as one state: the mean loads of its measurement window."""
     points = {point.name: point for point in results.points}
@@ -130,7 +122,7 @@ def _point_recording(results: Sweep, name: str) -> Recording:
     row, options = results.points[point], dict(point.options)
     with reporting_corruption(results.folder):
         params = {key: options.get(key, value) for key, value in manifest.params.items()}
-        topology = _graph(results.folder, manifest.name, params)
+        topology = graph_of_results(results.folder, manifest.name, params, manifest.experiment)
         settings = replace(manifest, params=params, hosts=int(options.get("hosts", manifest.hosts)))
         directed = directed_links(topology)
         places = {(link.name, link.port): place for place, link in enumerate(directed)}

@@ -18,6 +18,7 @@ from experiments.codec import FORMAT, omitted
 from experiments.planned_fabric import PlannedFabric
 from experiments.results.parts.swept_values import SweptSettings
 from experiments.results.run_directory import MANIFEST, RunDirectory, local_time
+from experiments.spec.files.inputs import INPUTS
 from experiments.spec.options import SWEEP
 from experiments.spec.settings import FabricSettings, PacketSettings, TrafficSettings
 from topology.base import Topology
@@ -54,7 +55,8 @@ class Origin:
         kernel: kernel release.
         machine: the machine.
         experiment: options of the experiment by table, as in an experiment file and with all defaults;
-            `--again` reads them.
+            `--again` reads them. Its table `inputs` has the SHA-256 of each input file (graph, matrix, flows,
+            trace, faults, programs) by its path as given; absent without input files.
         format: version of this record's meaning.
     """
 
@@ -280,7 +282,7 @@ def experiment_of_seed(experiment: Mapping[str, Any], seed: int) -> dict[str, An
     changed = {"seed": seed, "repeat": 1}
     return {
         table: {key: changed.get(key, value) for key, value in entries.items()}
-        if isinstance(entries, Mapping)
+        if isinstance(entries, Mapping) and table != INPUTS
         else entries
         for table, entries in experiment.items()
     }

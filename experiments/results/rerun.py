@@ -13,6 +13,7 @@ from experiments.results.open import Sweep
 from experiments.results.run_directory import FAULTS, MANIFEST, SUMMARY, holds_graph, read_graph
 from experiments.spec.experiment import GRAPH_OPTION, Experiment, traffic_kind
 from experiments.spec.files.experiment_file import experiment_of, given_by
+from experiments.spec.files.inputs import INPUTS, digests_by_path, kept_digests
 from experiments.spec.option import Option
 from experiments.spec.options import (
     AUTO_RATE,
@@ -54,6 +55,7 @@ def experiment_to_rerun(folder: Path) -> Experiment:
 
     `--link-rate auto` is replaced by the rate that it found, `--warmup steady` by the start of the window
     (the latest of several runs), and the fault schedule and networkx graph by their copies in the folder.
+    Resolving the experiment raises UsageError if another of its input files has changed.
 
     Args:
         folder: folder of a run, a sweep or a failover.
@@ -64,7 +66,11 @@ def experiment_to_rerun(folder: Path) -> Experiment:
     path = folder / MANIFEST
     content, foreign = _read(path)
     if "experiment" in content:
-        experiment = experiment_of(content["experiment"], str(path), folder)
+        kept = {table: entries for table, entries in content["experiment"].items() if table != INPUTS}
+        experiment = experiment_of(kept, str(path), folder)
+        files = [file for files in experiment.input_files.values() for file in files]
+        measured = digests_by_path(kept_digests(content["experiment"]), files)
+        experiment = replace(experiment, measured=measured)
     else:
         experiment = _from_settings(content, path)
     values: dict[str, Any] = {}

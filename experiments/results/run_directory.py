@@ -16,6 +16,7 @@ from typing import Any
 from experiments.codec import plain
 from experiments.events.base import OnEvent
 from experiments.events.notices import Notice
+from experiments.spec.files.inputs import check_inputs
 from topology.base import Params, Topology
 from topology.errors import DISK_FULL, MachineError, ParameterError, UsageError
 from topology.files.reading import GRAPH_BYTES, RESULT_BYTES, read_bytes, read_lines, read_text
@@ -272,18 +273,28 @@ def read_graph(path: Path) -> NetworkxTopology:
         raise ParameterError(f"{path} is damaged or not from PolarLab") from None
 
 
-def graph_of_results(folder: Path, name: str, params: Params) -> Topology | None:
-    """Returns the graph of routers of some results; None if its file is missing or has changed.
+def graph_of_results(
+    folder: Path, name: str, params: Params, experiment: Mapping[str, Any] | None
+) -> Topology:
+    """Returns the graph of routers of some results.
 
     Args:
         folder: folder of the results.
         name: family of the topology.
         params: its parameters, from the results.
+        experiment: the experiment, from the manifest of the results.
+
+    Raises:
+        ParameterError: its file is missing, cannot be read, or has changed since the results were written.
     """
     file = str(params.get("from", ""))
     try:
         # The owner of the results chose the file name, so read it with that user's rights.
         with open_folder(folder).rights():
-            return read_graph(folder / file) if holds_graph(file) else make_topology(name, params)
-    except (UsageError, OSError):
-        return None
+            if holds_graph(file):
+                return read_graph(folder / file)
+            graph = make_topology(name, params)
+            check_inputs(map(str, params.values()), experiment, f"{folder} was written", "measure again")
+    except (UsageError, OSError) as error:
+        raise ParameterError(f"the graph of {folder} cannot be rebuilt: {error}") from None
+    return graph

@@ -44,10 +44,10 @@ from experiments.validity.link_loss import link_loss_doubt
 from experiments.validity.samples import HeldSecond, mean_held, worst_held
 from experiments.validity.unasked import unasked_doubt
 from routing.registry import routing
+from topology.errors import ParameterError
 from traffic.engine.flows.tcp import MAX_UNREAD_BYTES
 from traffic.metrics.histogram import LogHistogram
 from traffic.wire.segment_codec import ACKNOWLEDGEMENT_BYTES, SEGMENT_BYTES
-from traffic.workload.patterns import make_pattern
 
 # A restarted switch accepts frames once it has its ports; its rules are installed within this time.
 _COMES_BACK_S = 3.0
@@ -352,10 +352,12 @@ def _spans_of_failure(record: RunRecord) -> dict[str, list[tuple[float, float]]]
     return spans
 
 
-def _predicted(record: RunRecord, options: TrafficOptions) -> Predicted:
-    """Returns the fluid model's prediction for the same plan, pattern and load."""
-    fabric = record.fabric.options
-    pattern = make_pattern(options.pattern, fabric.topology, fabric.hosts, options.seed)
+def _predicted(record: RunRecord, options: TrafficOptions) -> Predicted | None:
+    """Returns the fluid model's prediction for the same plan, pattern and load; None without the pattern."""
+    try:
+        pattern = record.fabric.options.pattern(options.pattern, options.seed)
+    except ParameterError:  # its file has changed or is gone since the traffic began
+        return None
     return Predicted.of(predict_pattern(record.fabric.plan, pattern, options.load))
 
 

@@ -25,6 +25,8 @@ from experiments.results.tables import reporting_corruption
 from experiments.simulation.fabric import max_hops
 from experiments.spec.fabric import FabricOptions
 from experiments.spec.files.experiment_file import check_kept
+from experiments.spec.files.inputs import check_inputs
+from experiments.spec.files.named import pattern_file
 from routing.plan.model import RoutePlan
 from routing.registry import make_plan, routing
 from simulation.bucket_loop import BucketLoop
@@ -65,16 +67,18 @@ def crosscheck(folder: Path, on_event: OnEvent) -> Crosscheck:
     points = []
     results: Any = open_results(folder)
     packets = results.packets()
-    check_kept(results.manifest.experiment)
+    experiment = results.manifest.experiment
+    check_kept(experiment)
     for summary, flows, options in packets:
         if not _is_repeatable(summary):
             continue
-        topology = topology or graph_of_results(folder, summary.name, summary.params)
-        if topology is None:
-            raise ParameterError(f"{folder} lacks its graph, or the graph's file has changed")
+        topology = topology or graph_of_results(folder, summary.name, summary.params, experiment)
         # Whoever owns the results chose the names of files in them, so they are read with that user's rights.
         with open_folder(folder).rights():
             pattern = make_pattern(summary.pattern, topology, summary.hosts, summary.seed)
+            check_inputs(
+                [pattern_file(summary.pattern)], experiment, f"{folder} was written", "measure again"
+            )
         if summary.routing not in plans:
             plan = make_plan(topology, summary.hosts, summary.routing)
             plans[summary.routing] = plan, compile_tables(plan, candidates=True)

@@ -15,7 +15,6 @@ from simulation.result import FaultCourse, FaultOutcome, PlanOutcome, Simulation
 from simulation.settings import Decision, RouterSettings, Times, Workload
 from simulation.simulator import simulate
 from topology.faults import Fault
-from traffic.workload.patterns import make_pattern
 
 if TYPE_CHECKING:
     from simulation.bucket_loop import BucketLoop
@@ -96,7 +95,7 @@ def task_of(fabric: FabricOptions, traffic: SimulatedTraffic) -> Task:
         fabric: specification of the fabric.
         traffic: specification of the traffic.
     """
-    pattern = make_pattern(traffic.pattern, fabric.topology, fabric.hosts, traffic.seed)
+    pattern = fabric.pattern(traffic.pattern, traffic.seed)
     return Task(
         Workload(pattern=pattern, load=traffic.load, arrivals=traffic.arrivals),
         fabric.routers,

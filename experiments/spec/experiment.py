@@ -11,6 +11,7 @@ from keyword import iskeyword
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from experiments.spec.files.inputs import Digests, check_unchanged, digests_of
 from experiments.spec.files.source import Source
 from experiments.spec.option import Given, Option
 from experiments.spec.options import (
@@ -64,6 +65,7 @@ class Experiment:
         graph: networkx graph that replaces the file of `from`; results include it as a file. None for any
             other topology.
         settled: option -> value that replaces the option's default, such as the link rate of earlier points.
+        measured: input file -> SHA-256 of the content with which results of this experiment were measured.
 
     Raises:
         UsageError: the kind does not have an option, a value is outside its domain, or options conflict.
@@ -81,6 +83,7 @@ class Experiment:
     source: Source | None = field(default=None, compare=False, repr=False)
     graph: NetworkxTopology | None = field(default=None, compare=False, repr=False)
     settled: Mapping[str, Given] = field(default_factory=dict, compare=False, repr=False)
+    measured: Digests = field(default_factory=dict, compare=False, repr=False)
 
     def __post_init__(self) -> None:
         with self._located(self.values):
@@ -200,7 +203,8 @@ class Experiment:
         foreign = {name for name in set(merged) - set(new) if not applies(known[name])}
         merged = {name: value for name, value in merged.items() if name not in foreign}
         graph = None if new.keys() & {TOPOLOGY, GRAPH_OPTION} else self.graph
-        return Experiment(kind, merged, self.source and self.source.without(new), graph, self.settled)
+        source = self.source and self.source.without(new)
+        return Experiment(kind, merged, source, graph, self.settled, self.measured)
 
     @contextlib.contextmanager
     def _located(self, given: Collection[str], *, whole: bool = True) -> Iterator[None]:
@@ -218,9 +222,24 @@ class Experiment:
         found = {
             option.name: option.files_named(self.values.get(option.name))
             for option in options_of(self.declared_kind, self.values.get(TOPOLOGY))
-            if option.name != "out"
+            if option.name != "out" and not (option.name == GRAPH_OPTION and self.graph is not None)
         }
         return {name: paths for name, paths in found.items() if paths}
+
+    @cached_property
+    def inputs(self) -> Digests:
+        """Input file -> SHA-256 of its content; raises ParameterError if it differs from the measured one."""
+        found = digests_of(path for paths in self.input_files.values() for path in paths)
+        remedy = "give the experiment anew to use the new file"
+        check_unchanged(found, self.measured, "the experiment ran", remedy)
+        return found
+
+    @contextlib.contextmanager
+    def _reading_inputs(self) -> Iterator[None]:
+        """Checks that the block reads the content of input files that `inputs` describes."""
+        before = self.inputs
+        yield
+        check_unchanged(digests_of(before), before, "the experiment began", "begin another one")
 
     def errors_located(self) -> contextlib.AbstractContextManager[None]:
         """Returns a context that adds line and key to errors about values of the experiment's file."""
@@ -262,7 +281,7 @@ class Experiment:
             return self.graph
         from topology.registry import make_topology
 
-        with self._located(self.values):
+        with self._located(self.values), self._reading_inputs():
             for option in family_options(self.family) if self.source else ():
                 if option.required and option.name not in self.values:
                     raise ParameterError(
@@ -331,7 +350,7 @@ class Experiment:
     def _specification(self) -> Specification:
         from experiments.spec.resolve import specification
 
-        with self._located(self.values):
+        with self._located(self.values), self._reading_inputs():
             return specification(self)
 
     def _foreign(self, option: Option) -> str:

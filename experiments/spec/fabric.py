@@ -12,6 +12,8 @@ from controller.openflow.frameworks import AUTO
 from emulation.hosts.identity import OWN_ROOT
 from experiments.spec.experiment import Experiment
 from experiments.spec.files.experiment_file import kept_content
+from experiments.spec.files.inputs import check_inputs
+from experiments.spec.files.named import pattern_file
 from experiments.spec.options import AUTO_RATE, GIVEN_RATE, KINDS, RULE_RATE
 from experiments.spec.settings import FabricSettings
 from experiments.spec.simulation.decisions import DECISIONS, MINIMAL, check_given_once
@@ -22,6 +24,7 @@ from topology.base import Params, Topology
 from topology.errors import ParameterError, UsageError
 from topology.links import LinkSpec, parse_rate_bps
 from topology.parameters import join_parameters, split_parameters
+from traffic.workload.patterns import Pattern, make_pattern
 
 FLOW_CONTROLS: Sequence[str] = get_args(FlowControl)
 CHANNEL_POLICIES: Sequence[str] = get_args(ChannelPolicy)
@@ -124,6 +127,24 @@ class FabricOptions:
         name = self.decision_text.partition(":")[0]
         values: dict[str, Any] = split_parameters(self.decision_text, DECISIONS[name])[1]
         return Decision(**{"law": name, **values})
+
+    def pattern(self, name: str, seed: int) -> Pattern:
+        """Returns a pattern on the fabric.
+
+        Args:
+            name: its name, with parameters.
+            seed: seed of the pattern's own random choices.
+
+        Raises:
+            UsageError: the fabric does not support it, or its file has changed since the experiment began.
+        """
+        made = make_pattern(name, self.topology, self.hosts, seed)
+        self.check_inputs(pattern_file(name))
+        return made
+
+    def check_inputs(self, *paths: str) -> None:
+        """Raises ParameterError if one of these input files has changed since the experiment began."""
+        check_inputs(paths, self.experiment, "the experiment began", "begin another one")
 
     def settings(self) -> FabricSettings:
         """Returns the settings that results depend on, except the routing."""

@@ -15,7 +15,6 @@ from traffic.workload.collectives.registry import is_collective
 from traffic.workload.flows.flow_list import FlowList, draw_flows, read_flows
 from traffic.workload.flows.frames import FRAME_HEADER_BYTES
 from traffic.workload.flows.sizes import FlowSizes, make_sizes
-from traffic.workload.patterns import make_pattern
 
 REPLAY = "flow-file"  # replaces the name of a pattern
 # Congestion control algorithms of Linux; a kernel may lack some.
@@ -117,15 +116,17 @@ def list_flows(flows: FlowOptions, fabric: FabricOptions) -> FlowList:
     Raises:
         UsageError: the sizes, the pattern or the file are invalid, or there are too many flows.
     """
-    topology, hosts = fabric.topology, fabric.hosts
     if flows.flow_file is not None:
-        return _limited(read_flows(flows.flow_file, topology, hosts), flows.flow_size_limit)
+        found = read_flows(flows.flow_file, fabric.topology, fabric.hosts)
+        fabric.check_inputs(flows.flow_file)
+        return _limited(found, flows.flow_size_limit)
     assert flows.flow_sizes is not None
     sizes = make_sizes(flows.flow_sizes)
+    fabric.check_inputs(flows.flow_sizes)
     if flows.flow_size_limit is not None:
         sizes = sizes.limited(flows.flow_size_limit)
     duration_ns = round((flows.warmup_s + flows.duration_s) * 1e9)
-    pattern = make_pattern(flows.pattern, topology, hosts, flows.seed)
+    pattern = fabric.pattern(flows.pattern, flows.seed)
     listed = draw_flows(pattern, sizes, flows_per_s(flows, fabric, sizes), duration_ns, flows.seed)
     if not len(listed.bytes):
         raise ParameterError(

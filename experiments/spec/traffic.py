@@ -20,7 +20,7 @@ from traffic.wire.layout import check_frame_bytes
 from traffic.workload.applications import application_name, is_application
 from traffic.workload.collectives.registry import COLLECTIVES
 from traffic.workload.motifs import MOTIFS
-from traffic.workload.patterns import PATTERNS, make_pattern, pattern_name
+from traffic.workload.patterns import PATTERNS, pattern_name
 
 # Packets per second that one core was measured to send; Open vSwitch forwards far fewer.
 MAX_PACKETS_PER_S = 200_000
@@ -80,7 +80,7 @@ def canonical_pattern(text: str) -> str:
 def check_traffic(traffic: TrafficOptions, fabric: FabricOptions) -> None:
     """Raises UsageError if the traffic cannot be sent over the fabric."""
     # Not every fabric supports every pattern.
-    make_pattern(traffic.pattern, fabric.topology, fabric.hosts, traffic.seed)
+    fabric.pattern(traffic.pattern, traffic.seed)
     check_frame_bytes(traffic.frame_bytes, fabric.links.mtu)
     _check_packet_rate(traffic, fabric)
 

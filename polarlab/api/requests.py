@@ -14,6 +14,7 @@ from experiments.results.tables import reporting_corruption
 from experiments.spec.experiment import Experiment, by_option
 from experiments.spec.files.approval import approved
 from experiments.spec.files.command_request import command_request
+from experiments.spec.files.inputs import check_unchanged
 from experiments.spec.options import KINDS, RUN, SWEEP, TOPOLOGY, UP, noun_of, options_of
 from experiments.spec.values import dated_folder
 from polarlab.api.arguments import checked_topology
@@ -157,7 +158,8 @@ def traffic_request(fabric: Experiment, options: Mapping[str, Any], routing: str
         routing: name of the routing, if its parameters have changed since the fabric was launched.
 
     Raises:
-        UsageError: an option does not exist, belongs to the fabric, or is outside its domain.
+        UsageError: an option does not exist, belongs to the fabric, or is outside its domain; or an input
+            file of the fabric has changed since it came up.
     """
     own = {option.name for option in options_of(UP, fabric.family)} - OF_TRAFFIC
     for name in by_option(options):
@@ -167,4 +169,6 @@ def traffic_request(fabric: Experiment, options: Mapping[str, Any], routing: str
     if routing is not None:
         given["routing"] = routing
     settled = {"link-rate": fabric.complete_values["link-rate"]}  # instead of the default of `run`
-    return Experiment(RUN, {**given, **options}, graph=fabric.graph, settled=settled)
+    request = Experiment(RUN, {**given, **options}, graph=fabric.graph, settled=settled)
+    check_unchanged(request.inputs, fabric.inputs, "the fabric came up", "start the fabric anew")
+    return request

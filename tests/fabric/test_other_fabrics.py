@@ -1,6 +1,7 @@
 """Other fabrics than PolarFly, with real packets: all pairs, over as many hops as the graph says; repairs."""
 
 import re
+import shutil
 from dataclasses import replace
 from pathlib import Path
 
@@ -15,6 +16,7 @@ from conftest import (
 )
 from pair_probes import next_run
 
+import polarlab
 from emulation.fault_injection import FaultInjector
 from experiments.live_fabric import controlled, live_fabric, prepared_network
 from experiments.measurement import measure
@@ -23,6 +25,7 @@ from experiments.spec.traffic import TrafficOptions
 from experiments.traffic_jobs import make_job
 from routing.replan.surviving_graph import surviving_graph
 from routing.verification.verifier import prove
+from topology.errors import UsageError
 from topology.failures import failure_of
 from topology.faults import Component, ComponentKind, link_component
 from traffic.engine.engine import run_traffic
@@ -37,10 +40,17 @@ TORUS = str(Path(__file__).parents[2] / "examples" / "torus-3x3.edges")
 
 def test_all_pairs_and_a_run(tmp_path):
     traffic = {"load": 0.1, "duration": 1, "warmup": 0.2, "link_rate": "1Mbit"}
-    summary = summary_of_run(tmp_path / "run", "graph", from_=TORUS, routing="ugal", **traffic)
+    torus = shutil.copy(TORUS, tmp_path)
+    summary = summary_of_run(tmp_path / "run", "graph", from_=torus, routing="ugal", **traffic)
     assert summary["verified"]["pairs"] == summary["verified"]["delivered"] == 9 * 8
     assert summary["loss"] == 0
     assert max(map(int, summary["hops"])) == 2
+    with Path(torus).open("a") as file:
+        file.write("00 11\n")
+    with pytest.raises(UsageError, match="changed"):
+        polarlab.crosscheck(tmp_path / "run")
+    with pytest.raises(UsageError, match="changed"):
+        polarlab.run(again=tmp_path / "run")
 
 
 DOUBLE = "1 2\n1 2\n2 3\n3 4\n4 1\n"

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from experiments.spec.experiment import Experiment
+from experiments.spec.files.inputs import INPUTS, check_unchanged, kept_digests
 from experiments.spec.files.source import Source, key_lines
 from experiments.spec.option import Given, Option
 from experiments.spec.options import KINDS, SWEEP, TOPOLOGY, declared_kind, option_of, options_of
@@ -200,7 +201,7 @@ def check_kept(content: Mapping[str, Any] | None) -> None:
 def together(
     held: Mapping[str, Any] | None, content: Mapping[str, Any] | None, folder: Path
 ) -> Mapping[str, Any] | None:
-    """Returns an experiment's content with its own plug-ins and those of earlier points in its folder.
+    """Returns an experiment's content with its own plug-ins and input files and those of earlier points.
 
     Args:
         held: content of the experiment in the folder.
@@ -208,8 +209,10 @@ def together(
         folder: the folder, for errors.
 
     Raises:
-        ParameterError: a plug-in in the folder differs from the new one of the same name.
+        ParameterError: a plug-in or an input file has changed since the earlier points.
     """
+    inputs = kept_digests(held), kept_digests(content)
+    check_unchanged(inputs[1], inputs[0], f"the sweep in {folder} began", "give a new --out")
     before, now = ((one or {}).get(PLUGINS, {}) for one in (held, content))
     for name in before.keys() & now.keys():
         if before[name] != now[name]:
@@ -217,19 +220,23 @@ def together(
                 f"{folder} has results of {name} from the plug-in {shortened(before[name])}, not "
                 f"{shortened(now[name])}; give a new --out"
             )
-    return content and {**content, **({PLUGINS: {**before, **now}} if before or now else {})}
+    joined = {PLUGINS: {**before, **now}, INPUTS: {**inputs[0], **inputs[1]}}
+    return content and {**content, **{table: entries for table, entries in joined.items() if entries}}
 
 
 def kept_content(experiment: Experiment) -> dict[str, Any]:
     """Returns an experiment as kept in manifests: with all defaults and without its output directory.
 
-    A networkx graph is named by its file in the folder of the manifest.
+    A networkx graph is named by its file in the folder of the manifest. The table `inputs` has the digests of
+    all input files.
     """
     content = experiment_content(experiment, complete=True)
     if experiment.graph is not None:
         content[TOPOLOGY] = {_NAME: experiment.family, **experiment.params}
     output = {key: value for key, value in content.pop("output", {}).items() if key != "out"}
-    return {**content, "output": output} if output else content
+    own = {path for paths in experiment.input_files.values() for path in paths}
+    inputs = {path: digest for path, digest in experiment.inputs.items() if path in own}
+    return {**content, **({"output": output} if output else {}), **({INPUTS: inputs} if inputs else {})}
 
 
 def experiment_text(experiment: Experiment) -> str:

@@ -13,7 +13,6 @@ from routing.registry import routing
 from simulation.settings import Times
 from topology.errors import ParameterError, UsageError
 from topology.faults import Fault
-from traffic.workload.patterns import make_pattern
 
 DEFAULT_REPLAN_CYCLES = 1000
 NEVER = "none"  # no new plans after faults
@@ -136,7 +135,7 @@ def check_simulation(fabric: FabricOptions, traffic: SimulatedTraffic) -> None:
         UsageError: the fabric does not support the pattern, or is too large for new plans after faults.
         ParameterError: the window is too short: fewer than 10 packets would be injected in it.
     """
-    pattern = make_pattern(traffic.pattern, fabric.topology, fabric.hosts, traffic.seed)
+    pattern = fabric.pattern(traffic.pattern, traffic.seed)
     packets_per_cycle = len(pattern.senders) * traffic.load / fabric.routers.packet_flits
     if packets_per_cycle * traffic.times.window < _MIN_PACKETS:
         raise ParameterError(

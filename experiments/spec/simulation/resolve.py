@@ -118,6 +118,7 @@ def simulated_sweep_of(experiment: Experiment, values: Mapping[str, Any]) -> Sim
     for point in sweep.points():
         own = {name: value for name, value in values_at(point, values).items() if name in names}
         one = Experiment(SIMULATE, own, graph=experiment.graph)
-        vars(one)["topology"] = experiment.topology  # shared: building a large graph takes seconds
+        # Shared: building a large graph takes seconds, and all points must read the same files.
+        vars(one).update(topology=experiment.topology, inputs=experiment.inputs)
         points.append((point, simulation_of(one, one.complete_values)))
     return SimulatedSweep(sweep, tuple(points), kept_content(experiment))
