@@ -169,7 +169,8 @@ def from_networkx(graph: nx.Graph) -> NetworkxTopology:
     """Returns a networkx graph as a topology.
 
     Routers are numbered in the order of the graph's nodes (`list(graph)`), ports in the order of the
-    neighbours behind them. This is the inverse of `to_networkx` for routers, default ports, hosts, clusters
+    neighbours behind them. `topology("graph", **{"from": FILE})` instead numbers the routers of a file by
+    their names. In both, `labels.index(name)` is the number of a router. This is the inverse of `to_networkx` for routers, default ports, hosts, clusters
     and labels. Ports from `with_ports` and the family are lost; a search for shortest paths replaces the
     family's formulas.
 
