@@ -40,8 +40,8 @@ _Links = list[tuple[str, str]]
 class GraphFile(SearchedTopology):
     """A connected graph from a file.
 
-    Router order: by the names in the file, numeric names first and by value, whatever their order in the file;
-    `labels` contains the names, so `labels.index(name)` is the number of a router.
+    Router order: by the names, numeric ones first and by value, whatever their order in the file. `labels`
+    contains the names: `labels.index(name)` is the number of a router.
     """
 
     name = "graph"
@@ -134,7 +134,10 @@ def _edges(lines: _Lines) -> tuple[set[str], _Links]:
     links: _Links = []
     for where, words in lines:
         if len(words) < 2 or not _DATA.fullmatch(" ".join(words[2:])):
-            raise ParameterError(f"{where}: link must be two names, got {quoted(' '.join(words))}")
+            raise ParameterError(
+                f"{where}: link must be two names (a file that does not end in {', '.join(_FORMATS)} is an "
+                f"edge list), got {quoted(' '.join(words))}"
+            )
         _check_ends(where, words[0], words[1])
         names |= set(words[:2])
         links.append((words[0], words[1]))
