@@ -106,6 +106,8 @@ def _report(measured: tuple[Summary, list[Measurement]], folder: Path, on_event:
     """Reports a result and returns its summary; raises NegativeResult if a run failed."""
     summary, runs = measured
     on_event(ResultsWritten(folder, interrupted=bool(summary.interrupted)))
+    if summary.faults and summary.faults.losses:
+        on_event(Notice("lost-to-failures", losses=summary.faults.losses))
     for reason in summary.fidelity.reasons:
         on_event(Notice("result-invalid", reason=reason, remedy=summary.remedy))
     for one in runs:

@@ -218,7 +218,7 @@ def parse_components(
 
     Args:
         text: `link:s1-s7`, `switch:s4`, `hang:s4`, `controller`, `random:3` (three different links),
-            `random-link` or `random-switch`, or a comma-separated list of these.
+            `random-link` or `random-switch`, or a comma-separated list of these, in any case.
         topology: the graph of routers.
         seed: the seed of the random generator that draws random components.
         hosts: the hosts whose links may be named (`link:s1-h1_1`); None if hosts' links cannot fail.
@@ -229,7 +229,7 @@ def parse_components(
     Raises:
         ParameterError: the text is malformed, or names a link or switch that the fabric does not have.
     """
-    words = [word.strip() for word in text.split(",")]
+    words = [word.strip().lower() for word in text.split(",")]
     components: list[Component] = []
     for word in words:
         of_host = names_host_link(word)
@@ -251,7 +251,7 @@ def parse_drained(text: str, topology: Topology) -> tuple[Component, ...]:
         ParameterError: the text is malformed, or names a link or switch that the fabric does not have.
     """
     components: list[Component] = []
-    for word in (word.strip() for word in text.split(",")):
+    for word in (word.strip().lower() for word in text.split(",")):
         kind, _, rest = word.rpartition(":")
         if kind == ComponentKind.LINK.value and not names_host_link(word):
             components += _parse(word, topology, seed=1)

@@ -43,6 +43,7 @@ _OWN = {
     "dln": "topology.families.random.dln:FAMILY",
     "graph": "topology.families.graph_file:FAMILY",
 }
+_FILES = (".graphml", ".xml", ".adjlist", ".edges", ".edgelist", ".txt", ".csv", ".gml")
 FAMILIES = Registry("topologies", "topology", Family, Places[Family](_OWN), _calls)
 
 
@@ -58,10 +59,20 @@ def family(name: str) -> Family:
     Raises:
         UsageError: the name is unknown; the message lists all names.
     """
+    refuse_file(name)
     if name not in FAMILIES:
         names = ", ".join(sorted(FAMILIES))
         raise UsageError(f"topology must be one of {names}, got {quoted(name)}{hint(name, FAMILIES)}")
     return FAMILIES[name]
+
+
+def refuse_file(name: str) -> None:
+    """Raises UsageError if a name of a family is that of a file, and says how to use a graph's file."""
+    if "/" in name or name.lower().endswith(_FILES):
+        raise UsageError(
+            f"topology must be a family, got {quoted(name)}; for a graph's file, give the family graph and "
+            "the file as --from"
+        )
 
 
 def make_topology(name: str, params: Params) -> Topology:

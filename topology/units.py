@@ -27,6 +27,7 @@ _FACTORS = {
     BYTES: {f"{prefix}b": Decimal(factor) for prefix, factor in _PREFIXES.items()},
 }
 UNITS = frozenset(_FACTORS)
+_RATE_WITHOUT_BITS = re.compile(r"([kKmMgG])[iI]")
 _BYTES_OF_RATE = re.compile(r"([kKmMgG]?i?)B(?:/s|ps)?")
 _SIZE_WITHOUT_BYTES, _BITS_OF_SIZE = re.compile(r"[kKmMgG]"), re.compile(r"([kKmMgG])b")
 
@@ -81,6 +82,9 @@ def _readings(number: Decimal, written: str, unit: str) -> tuple[str, ...]:
     """
     if unit in (SECONDS, MILLISECONDS) and written in ("m", "M"):
         return f"{number}min", f"{number}ms"
+    if unit == RATE and (matched := _RATE_WITHOUT_BITS.fullmatch(written)):
+        prefix = matched[1]
+        return f"{number}{prefix}bit (powers of 1000)", f"{number}{prefix}ibit (powers of 1024)"
     if unit == RATE and (matched := _BYTES_OF_RATE.fullmatch(written)):
         return f"{number}{matched[1]}bit (bits)", f"{8 * number}{matched[1]}bit (bytes)"
     if unit == BYTES and _SIZE_WITHOUT_BYTES.fullmatch(written):

@@ -7,7 +7,7 @@ from pkgutil import resolve_name
 
 from experiments.comparison.model import Comparison
 from experiments.results.kinds import Results, folder_of
-from experiments.results.open import open_results
+from experiments.results.open import Run, SimulatedSweep, Simulation, Sweep, open_results
 from experiments.results.tables import reporting_corruption
 from topology.errors import ParameterError
 
@@ -40,9 +40,19 @@ def compare(*results: Results | Path | str) -> Comparison:
         if one.kind != kind:
             raise ParameterError(
                 f"results must be of the same kind, got a {kind.name} ({folders[0]}) "
-                f"and a {one.kind.name} ({one.folder})"
+                f"and a {one.kind.name} ({one.folder}){_instead(opened[0], one)}"
             )
     compare_kind = resolve_name(kind.compare)
     with reporting_corruption(*folders):
         comparison: Comparison = compare_kind(opened)
     return comparison
+
+
+def _instead(*both: Results) -> str:
+    """Returns how else to compare two results, as the end of a message; empty if there is no other way."""
+    measured = [one.folder for one in both if isinstance(one, Run | Sweep)]
+    if len(measured) == 1 and any(isinstance(one, Simulation | SimulatedSweep) for one in both):
+        return (
+            f"; `polarlab crosscheck {measured[0]}` repeats the packets of measured results in the simulator"
+        )
+    return ""

@@ -62,8 +62,12 @@ class Headline(Event):
         if not self.repaired_by:
             return f"{packets} lost so far" if self.lost else ""
         span = f" in {_duration(self.repaired_ms)}" if self.lost and self.repaired_ms else ""
+        # Until the end, losses and times come from reports; then from every single packet.
+        so_far = "" if self.back else " so far"
         by = {"switches": ", repaired by the switches", "controller": ", repaired by the controller"}
-        return f"{packets} lost{span}" + by.get(self.repaired_by, "" if self.repaired else ", not repaired")
+        return f"{packets} lost{so_far}{span}" + by.get(
+            self.repaired_by, "" if self.repaired else ", not repaired"
+        )
 
     def _ending(self, after_losses: bool) -> str:
         parts = "; " if after_losses else ", "

@@ -127,6 +127,7 @@ TEXTS: Mapping[str, str | Callable[..., str]] = {
     "failover-interrupted": "interrupted before the failure of {failed}",
     # Results.
     "results-not-written": "could not write the full result; its summary: {summary}",
+    "lost-to-failures": "{losses}",
     "result-invalid": "result not valid: {reason}{remedy}",
     "result-negative": "negative result: {reason}",
     "points-invalid": "{invalid} of {points} points are not valid; see {folder}/points for reasons{remedy}",

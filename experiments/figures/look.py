@@ -18,6 +18,7 @@ from topology.files.escaping import quoted
 
 FORMATS = ("png", "svg", "pdf")
 _INCHES = {"in": 1.0, "cm": 1 / 2.54, "mm": 1 / 25.4, "pt": 1 / 72}
+_BETWEEN_NAMES = re.compile(r",(?! |[\w.-]+=)")
 _WIDTH = re.compile(rf"(\d+(?:\.\d+)?)({'|'.join(_INCHES)})")
 _MIN_INCHES, _MAX_INCHES = 2.0, 40.0
 # In figures of a chosen width, text and lines are scaled down: to this share at 3.3 inches (a column of a
@@ -76,7 +77,12 @@ class Look:
             if one not in FORMATS:
                 raise ParameterError(f"format must be some of {', '.join(FORMATS)}, got {quoted(one)}")
         inches = None if width is None else _inches(width)
-        return cls(formats=formats, width=inches, order=_listed(order), **more)
+        return cls(formats=formats, width=inches, order=_names(order), **more)
+
+
+def _names(value: str | Sequence[str]) -> tuple[str, ...]:
+    """Returns listed names; names such as `ugal-pf:buckets=8,threshold=0.5, queue 8` contain commas."""
+    return tuple(dict.fromkeys(_BETWEEN_NAMES.split(value) if isinstance(value, str) else value))
 
 
 def _listed(value: str | Sequence[str]) -> tuple[str, ...]:

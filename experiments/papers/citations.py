@@ -10,6 +10,8 @@ from topology.files.escaping import quoted
 from topology.parameters import hint, spelled
 
 _KEY = re.compile(r"@\w+\{(.+),")
+# Name -> key of a further paper: the one on networks that a paper of that name analyses.
+_FURTHER = {"dragonfly": "dragonfly-topology"}
 
 
 def citations() -> dict[str, str]:
@@ -19,7 +21,7 @@ def citations() -> dict[str, str]:
 
 
 def citation(name: str) -> str:
-    """Returns the BibTeX entry of a paper, or of the software.
+    """Returns the BibTeX entry of a paper, or of the software; two for `dragonfly`: analysis and topology.
 
     Args:
         name: one of the keys of `citations`.
@@ -31,4 +33,4 @@ def citation(name: str) -> str:
     key = spelled(name, known)
     if key not in known:
         raise UsageError(f"PAPER must be one of {', '.join(known)}, got {quoted(name)}{hint(name, known)}")
-    return known[key]
+    return "\n".join(known[one] for one in (key, _FURTHER.get(key)) if one)

@@ -41,7 +41,7 @@ def run_page(results: Run | Simulation) -> Page:
             *(_flows(summary) if flows else ()),
             *seed_sections(results),
             *batch_section(getattr(summary, "batches", None)),
-            *event_section(results.events, summary.engine),
+            *event_section(results.events, summary.engine, getattr(summary.faults, "losses", "")),
             *_programs(getattr(summary, "programs", None) or ()),
             *_links(results),
             Section("Result", values=values),

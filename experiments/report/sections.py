@@ -69,7 +69,7 @@ def _table(means: Any) -> PageTable | None:
 
 
 def event_section(
-    events: Sequence[tuple[float, str]], engine: Engine = Engine.EMULATION
+    events: Sequence[tuple[float, str]], engine: Engine = Engine.EMULATION, losses: str = ""
 ) -> tuple[Section, ...]:
     """Returns a section with events; empty without events.
 
@@ -77,6 +77,7 @@ def event_section(
         events: (time, description) of each event, in order of time. The time is in seconds since the start of
             traffic or, in a simulation, in cycles.
         engine: engine of the results.
+        losses: what the faults took, a sentence without its full stop; empty if that is not known.
     """
     if not events:
         return ()
@@ -88,6 +89,7 @@ def event_section(
     ]
     note = "The numbers are those of the vertical lines in the figures"
     note += "." if in_cycles else "; times are seconds of the traffic."
+    note += f" {losses}." if losses else ""
     return (Section("Faults and plans", note, table_of(rows, (column, "event"))),)
 
 

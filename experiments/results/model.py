@@ -180,7 +180,8 @@ class Fidelity:
             least 1 s. A link is saturated while its queue has more packets at a reading than it can send
             until the next reading.
         lost_outside_queues: packets of the whole run that neither arrived, nor were dropped by a queue of a
-            switch or host, nor lost as requested, as a fraction of those sent.
+            switch or host, nor lost as requested or to failures (`faults.lost_packets`), as a fraction of
+            those sent.
         try_link_rate_bps: lower link rate that this machine should sustain, in bit/s; absent if it kept up.
     """
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from dataclasses import replace
 from functools import partial
@@ -12,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from experiments.results.collective import collective_summary
+from experiments.results.failure_losses import failure_spans, lost_to_failures
 from experiments.results.flows.statistics import (
     bytes_sent_by_hosts,
     flow_doubts,
@@ -45,12 +45,10 @@ from experiments.validity.samples import HeldSecond, mean_held, worst_held
 from experiments.validity.unasked import unasked_doubt
 from routing.registry import routing
 from topology.errors import ParameterError
+from topology.faults import ComponentKind
 from traffic.engine.flows.tcp import MAX_UNREAD_BYTES
 from traffic.metrics.histogram import LogHistogram
 from traffic.wire.segment_codec import ACKNOWLEDGEMENT_BYTES, SEGMENT_BYTES
-
-# A restarted switch accepts frames once it has its ports; its rules are installed within this time.
-_COMES_BACK_S = 3.0
 
 NOT_STEADY = "throughput had not reached a steady state when warm-up ended; give a longer --warmup in seconds"
 
@@ -177,7 +175,7 @@ def _optional_fields(record: RunRecord) -> dict[str, Any]:
         "adaptation": None if oblivious else record.adaptation,
         "steady": result.steady,
         "interrupted": True if result.interrupted else None,
-        "faults": record.faults,
+        "faults": record.faults and replace(record.faults, lost_packets=_lost_elsewhere(record)[1]),
         "programs": record.programs or None,
         "lines": record.lines,
         "background": record.background or None,
@@ -249,11 +247,9 @@ def _evidence(record: RunRecord) -> Evidence:
     rate_bps, frame_bytes = record.fabric.options.links.rate_bps, record.traffic.frame_bytes
     begin_s, end_s = (record.start_s + time_s for time_s in record.judged_s)
     sent, arrived = _frames(record)
-    lost_elsewhere, rate_errors = None, None
-    if record.links:
-        lost_elsewhere = sent - arrived - record.links.dropped_packets - record.links.lost_packets
-        if record.links.observable:
-            rate_errors = list(record.links.rate_errors(rate_bps, frame_bytes).values())
+    rate_errors = None
+    if record.links and record.links.observable:
+        rate_errors = list(record.links.rate_errors(rate_bps, frame_bytes).values())
     packet_s = record.fabric.options.links.packet_s(frame_bytes)
     seconds = record.held.between(begin_s, end_s) if record.held else []
     worst = partial(worst_held, seconds, packet_s, record.start_s, _spans_of_failure(record))
@@ -271,13 +267,26 @@ def _evidence(record: RunRecord) -> Evidence:
         sent=sent,
         surplus=_surplus(record, arrived - sent),
         damaged=record.result.received.damaged,
-        # With programs, queues also count drops of packets that are not in `sent`.
-        lost_elsewhere=None if record.ended_early or record.programs else lost_elsewhere,
+        lost_elsewhere=_lost_elsewhere(record)[0],
         link_loss_doubt=_link_loss_doubt(record),
         scheduled=record.generated and record.result.outcome is None,
         link_rate_bps=record.fabric.options.links.rate_bps,
         coverages=_coverages(record),
     )
+
+
+def _lost_elsewhere(record: RunRecord) -> tuple[int | None, int | None]:
+    """Returns the packets that the whole run lost outside queues: without failures, and to failures.
+
+    Both are None if not known.
+    """
+    # With programs, queues also count drops of packets that are not in `_frames`.
+    if record.links is None or record.ended_early or record.programs or not record.generated:
+        return None, None
+    sent, arrived = _frames(record)
+    lost = sent - arrived - record.links.dropped_packets - record.links.lost_packets
+    taken = min(lost_to_failures(record), max(0, lost))
+    return lost - taken, taken
 
 
 def _standstill(record: RunRecord) -> Standstill | None:
@@ -341,14 +350,11 @@ def _link_loss_doubt(record: RunRecord) -> str | None:
 def _spans_of_failure(record: RunRecord) -> dict[str, list[tuple[float, float]]]:
     """Returns switch -> (start, end) of the times when it was down or starting, on time.monotonic's clock."""
     spans: dict[str, list[tuple[float, float]]] = {}
-    for fault in record.faults.done if record.faults else ():
-        verb, _, name = fault.fault.partition(" ")
-        switch = name.rpartition(":")[2]  # `switch:s4` and `hang:s4`
-        time_s = record.start_s + fault.time_s
-        if verb == "fail":
-            spans.setdefault(switch, []).append((time_s, math.inf))
-        elif switch in spans:
-            spans[switch][-1] = (spans[switch][-1][0], time_s + _COMES_BACK_S)
+    for component, begin_s, end_s in failure_spans(record):
+        if component.kind is not ComponentKind.LINK:  # `switch:s4` and `hang:s4`
+            spans.setdefault(component.location, []).append(
+                (record.start_s + begin_s, record.start_s + end_s)
+            )
     return spans
 
 

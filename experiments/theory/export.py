@@ -12,6 +12,7 @@ from topology.base import Topology
 from topology.errors import UsageError
 from topology.files.writing import write_new
 from topology.networkx_graphs import graphml, has_parallel_links
+from topology.parameters import hint, spelled
 
 
 def export(topology: Topology, hosts: int, format_: str, path: Path) -> None:
@@ -32,14 +33,16 @@ def export(topology: Topology, hosts: int, format_: str, path: Path) -> None:
 
 def exported(topology: Topology, hosts: int, format_: str) -> str:
     """Returns a graph as a file's text; the arguments and errors are those of `export`."""
-    check_format(format_)
-    return FORMATS[format_](topology, hosts)
+    return FORMATS[check_format(format_)](topology, hosts)
 
 
-def check_format(format_: str) -> None:
-    """Raises UsageError if the format is not one of FORMATS."""
-    if format_ not in FORMATS:
-        raise UsageError(f"format must be one of {', '.join(sorted(FORMATS))}, got {format_!r}")
+def check_format(format_: str) -> str:
+    """Returns a format's name in FORMATS, which is read in any case; raises UsageError if it has none."""
+    name = spelled(format_, FORMATS)
+    if name not in FORMATS:
+        known = sorted(FORMATS)
+        raise UsageError(f"format must be one of {', '.join(known)}, got {format_!r}{hint(format_, known)}")
+    return name
 
 
 def _adjacency_list(topology: Topology, _hosts: int) -> str:

@@ -214,7 +214,7 @@ class Fabric(SessionVerbs):
 
         Args:
             options: options of the traffic.
-            checked: called when they have been checked and the measurement begins.
+            checked: called when nothing has refused them and the traffic starts.
         """
         from experiments.session.turns import PAGE
 
@@ -337,14 +337,13 @@ class Fabric(SessionVerbs):
         Args:
             options: options of the traffic.
             by: who measures, PAGE or PROGRAM.
-            begins: called with the folder of the results once the options are checked.
+            begins: called with the folder of the results when the traffic starts.
         """
         with self.session.turns.measurement(by) as measuring:
             request, run = self._traffic_request(options)
             measuring.seconds = run.seconds
             folder = request.folder(run)
-            begins(folder)
-            self._measure(run, folder, measuring)
+            self._measure(run, folder, measuring, lambda: begins(folder))
         return Run(folder)
 
     def _traffic_request(self, options: Mapping[str, Any]) -> tuple[Experiment, RunSpecification]:
@@ -355,14 +354,18 @@ class Fabric(SessionVerbs):
         request = traffic_request(self._request, options, changed)
         return request, cast(RunSpecification, request.resolve())
 
-    def _measure(self, run: RunSpecification, folder: Path, measuring: Measuring) -> None:
+    def _measure(
+        self, run: RunSpecification, folder: Path, measuring: Measuring, begins: Callable[[], None]
+    ) -> None:
         """Measures traffic and writes the results into a folder; no verb changes the fabric meanwhile.
 
         Args:
             run: specification of the traffic.
             folder: the folder.
             measuring: the measurement, whose `check` raises KeyboardInterrupt when it is stopped.
+            begins: called when the traffic of a pattern or a collective starts.
         """
+        from experiments.events.marks import CollectiveStarted, TrafficStarted
         from experiments.pair_check import check_all_pairs
         from experiments.run import run_on_fabric
         from experiments.session.agreement import wait_until_planned
@@ -370,6 +373,8 @@ class Fabric(SessionVerbs):
         def on_event(event: Event) -> None:
             if isinstance(event, Ongoing):
                 measuring.check()
+            if isinstance(event, TrafficStarted | CollectiveStarted):
+                begins()
             self._on_event(event)
 
         session = self.session

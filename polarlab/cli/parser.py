@@ -73,7 +73,18 @@ class _Parser(argparse.ArgumentParser):
         raise UsageError(f"{message} (see `{self.prog} --help`)")
 
 
-class _ShortHelp(argparse._HelpAction):
+class _Help(argparse._HelpAction):
+    """Prints the help of a command and ends the program, unless a topology is named that does not exist."""
+
+    def __call__(self, parser: argparse.ArgumentParser, namespace: Any, *others: Any) -> None:
+        from polarlab.cli.options import check_family
+
+        assert isinstance(parser, CommandParser)
+        check_family(namespace, parser.base)
+        super().__call__(parser, namespace, *others)
+
+
+class _ShortHelp(_Help):
     """Prints the help of a command without its less common options, and ends the program."""
 
     def __call__(self, parser: argparse.ArgumentParser, *arguments: Any) -> None:
@@ -97,7 +108,7 @@ class CommandParser(_Parser):
         """Creates the parser with settings of argparse."""
         super().__init__(**settings, add_help=False)
         self.add_argument("-h", "--help", action=_ShortHelp, help="show this help message and exit")
-        self.add_argument(_HELP_ALL, action="help", help="show the help of all options and exit")
+        self.add_argument(_HELP_ALL, action=_Help, help="show the help of all options and exit")
 
     @property
     def option_names(self) -> Iterable[str]:

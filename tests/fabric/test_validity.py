@@ -46,6 +46,21 @@ def test_a_run_tells_how_long_each_switch_held_frames(tmp_path):
 
 
 @pytest.mark.tried_again
+def test_packets_of_a_switch_that_a_schedule_switches_off_are_no_loss_of_the_machine(tmp_path):
+    faults = tmp_path / "faults.txt"
+    faults.write_text("1.5 fail switch:s4\n")
+    words = ("--link-rate", "300kbit", "--load", "0.15", "--warmup", "1", "--duration", "3", "--out")
+    done = polarlab(
+        "run", "polarfly", "--q", "2", *words, str(tmp_path / "run"), "--faults", str(faults), "--json"
+    )
+    assert done.returncode == 0, done.stderr
+    result = json.loads(done.stdout)
+    assert result["faults"]["lost_packets"] > 10
+    assert f"{result['faults']['lost_packets']} packets were lost to the scheduled failures" in done.stderr
+    assert result["fidelity"]["lost_outside_queues"] < 0.01 < result["loss"]
+
+
+@pytest.mark.tried_again
 def test_a_switch_that_stops_for_a_moment_makes_the_result_invalid_and_is_named(er3_alive):
     daemon = er3_alive.network["s5"].vswitch.processes[-1].pid
 

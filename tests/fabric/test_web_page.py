@@ -314,6 +314,15 @@ def test_what_cannot_be_done_gets_a_clear_status_and_leaves_the_fabric_alone(
     assert fabric.session.active_failures() == ()
 
 
+def test_a_refused_measurement_leaves_no_event(fabric):
+    fabric.start_traffic(load=0.1)
+    for pattern, words in (("uniform", "background traffic is running"), ("adv", "requires routers")):
+        answer = ask(fabric.url, "POST", "api/results", {"pattern": pattern, "duration": 2.75})
+        assert (answer[0], words in answer[1]["error"]) == (400, True)
+    fabric.stop_traffic()
+    assert "measured for 2.75 s" not in str(ask(fabric.url, "GET", "api/timeline"))
+
+
 def test_metrics_are_those_of_the_fabric(fabric):
     text = fetch(fabric.url, "metrics")[1].decode()
     assert 'polarlab_link_load{link="s1-s10",from="s1",to="s10"}' in text

@@ -3,8 +3,8 @@
 A line of an edge list is a link `a b`, optionally followed by data in braces, which are ignored. A line of an
 adjacency list is a router and its neighbours, `a b c ...`, as networkx writes them. A link that occurs
 several times in an edge list or in GraphML is that many parallel links. In an adjacency list, a link that one
-router lists k times is k parallel links. Routers are numbered in the order of their names; numeric names are
-sorted by value.
+router lists k times is k parallel links. Routers are numbered in the order of their names, whatever their
+order in the file; numeric names are sorted by value. `from_networkx` numbers them in the order of the nodes.
 
 A node of GraphML may have the attribute `hosts`, its number of hosts; the default is one. The option
 `hosts` multiplies these numbers.
@@ -40,7 +40,8 @@ _Links = list[tuple[str, str]]
 class GraphFile(SearchedTopology):
     """A connected graph from a file.
 
-    Router order: by the names in the file, numeric names first and by value; `labels` contains the names.
+    Router order: by the names, numeric ones first and by value, whatever their order in the file. `labels`
+    contains the names: `labels.index(name)` is the number of a router.
     """
 
     name = "graph"
@@ -133,7 +134,10 @@ def _edges(lines: _Lines) -> tuple[set[str], _Links]:
     links: _Links = []
     for where, words in lines:
         if len(words) < 2 or not _DATA.fullmatch(" ".join(words[2:])):
-            raise ParameterError(f"{where}: link must be two names, got {quoted(' '.join(words))}")
+            raise ParameterError(
+                f"{where}: link must be two names (a file that does not end in {', '.join(_FORMATS)} is an "
+                f"edge list), got {quoted(' '.join(words))}"
+            )
         _check_ends(where, words[0], words[1])
         names |= set(words[:2])
         links.append((words[0], words[1]))

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from experiments.codec import omitted
+from experiments.results.parts.over_seeds import Sum
 from topology.faults import Fault
 
 
@@ -51,10 +53,16 @@ class FaultRecord:
     Attributes:
         done: the faults, including restorations.
         replanned: the controller's plans.
+        lost_packets: packets of the whole run that were lost to these failures, at most: packets of pairs of
+            hosts that were cut off, and of pairs with a path over a failed component until the controller had
+            planned around it. An estimate from the losses of each pair and the packets that its source sent
+            in that time. They count in `loss`, but not in `fidelity.lost_outside_queues`; absent if the
+            losses are not known.
     """
 
     done: tuple[InjectedFault, ...]
     replanned: tuple[ReplanRecord, ...]
+    lost_packets: Sum | None = omitted()
 
     @property
     def events(self) -> list[tuple[float, str]]:
@@ -62,6 +70,12 @@ class FaultRecord:
         events = [(entry.time_s, entry.fault) for entry in self.done]
         events += [(entry.time_s, replan_text(entry.failed, entry.drained)) for entry in self.replanned]
         return sorted(events)
+
+    @property
+    def losses(self) -> str:
+        """What the failures took, a sentence; empty if they took nothing or this is not known."""
+        noun = "packet was" if self.lost_packets == 1 else "packets were"
+        return f"{self.lost_packets} {noun} lost to the scheduled failures" if self.lost_packets else ""
 
 
 def schedule_text(faults: Sequence[Fault], asked: str | None = None, seed: int = 1) -> str:

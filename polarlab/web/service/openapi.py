@@ -31,7 +31,7 @@ _REFUSALS = {
     404: "the path does not exist",
     405: "the path does not support this method",
     408: "the body arrived too slowly",
-    409: "the fabric does not allow this now",
+    409: "the fabric does not allow this now: a measurement is using it, or it lacks this action",
     413: f"the body is longer than {MAX_BODY_BYTES} bytes",
     415: "the body is not JSON",
     421: "the Host header does not name this machine",

@@ -254,3 +254,13 @@ def test_results_of_different_kinds_are_refused_in_a_line(runs, tmp_path, capsys
     assert error.count("\n") == 1
     assert "must be of the same kind" in error
     assert "failover" in error
+
+
+@pytest.mark.parametrize("measured_first", [True, False])
+def test_a_measured_and_a_simulated_result_lead_to_the_cross_check(runs, tmp_path, capsys, measured_first):
+    words = ["simulate", "polarfly", "--q", "2", "--load", "0.1", "--cycles", "200", "--warmup", "100"]
+    assert entry.main([*words, "--out", str(tmp_path / "simulated")]) == Status.DONE
+    capsys.readouterr()
+    both = [str(runs[0]), str(tmp_path / "simulated")]
+    assert entry.main(["compare", *(both if measured_first else both[::-1])]) == Status.USAGE
+    assert f"`polarlab crosscheck {runs[0]}`" in capsys.readouterr().err

@@ -104,6 +104,13 @@ def test_a_failover_is_right_again_only_if_all_pairs_delivered_as_before():
     assert final_headline(replace(FAILOVER, interrupted=True)).level == "repaired"  # not checked
 
 
+def test_only_the_end_gives_losses_as_final():
+    """On a busy machine the reports of the live course differ from the counts of all packets."""
+    [live] = course(Faults(2.2), *reports(CUT_S + 0.031))
+    assert "12 packets lost so far" in str(live)
+    assert "so far" not in str(final_headline(replace(FAILOVER, restored=True)))
+
+
 def test_a_session_has_the_headline_of_its_last_failure_until_the_next():
     story = FailureStory(GRAPH)
     assert story.line == ("", "quiet")

@@ -94,6 +94,8 @@ def test_a_key_is_on_the_horizontal_axis_though_the_load_varies(tmp_path):
     assert figure.axes[1].get_xlabel() == KEY
     assert [f"ugal-pf, load {load:g}, measured" for load in (0.2, 0.6, 1.0)] == entries(figure)[:3]
     assert [list(line.get_xdata()) for line in figure.axes[1].lines] == [[0.3, 0.5]] * 3
+    first = polarlab.plot(folder, x=KEY, order="ugal-pf, load 1,ugal-pf, load 0.6")["sweep"]
+    assert entries(first)[:2] == ["ugal-pf, load 1, measured", "ugal-pf, load 0.6, measured"]
 
 
 def test_intervals_are_drawn_and_named_where_there_are_some(sweep):

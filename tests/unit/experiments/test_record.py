@@ -13,7 +13,7 @@ from experiments.results.link_loads import LinkLog, directed_links
 from experiments.results.manifest import run_manifest
 from experiments.results.model import Adaptation, PairCheck
 from experiments.results.open import Failover, Run, Sweep, open_results
-from experiments.results.parts.faults import FaultRecord, InjectedFault
+from experiments.results.parts.faults import FaultRecord, InjectedFault, ReplanRecord
 from experiments.results.parts.programs import ProgramRecord
 from experiments.results.record import RunRecord
 from experiments.results.run_directory import MANIFEST, SUMMARY, RunDirectory
@@ -349,3 +349,74 @@ def test_a_result_names_the_link_that_lost_too_much(record):
         counted(log, link, lost=330 if link is links[-1] else 229, sent=2287 - 229)
     (reason,) = reasons_of_loss(record, log)
     assert f"link {links[-1].name} lost " in reason
+
+
+def losing(record, lost, **more):
+    """Returns the record of a run that lost `lost` packets per ordered pair of hosts, outside all queues."""
+    received, sent = record.result.received, record.result.sent
+    frames = received.frames - lost
+    arrived = received.bytes - lost.sum(axis=0) * FRAME_BYTES
+    received = replace(received, frames=frames, run_frames=frames, bytes=arrived)
+    steady = np.repeat(sent.bytes // FRAMES, FRAMES, axis=0)  # in ten intervals
+    result = replace(
+        record.result, sent=replace(sent, bytes=steady), received=received, interval_ns=100_000_000
+    )
+    return replace(record, result=result, links=LinkLog(read_s=[(0.0, 1.0)]), **more)
+
+
+def of_host(record, number, lost):
+    """Returns that number of packets for each pair of the host, and 0 for all others."""
+    pairs = np.zeros_like(record.result.sent.frames)
+    pairs[number, :] = pairs[:, number] = lost
+    np.fill_diagonal(pairs, 0)
+    return pairs
+
+
+CUT_OFF = {
+    "switch": ("fail switch:s4",),
+    "hang": ("fail hang:s4",),
+    "links": ("fail link:s2-s4", "fail link:s3-s4", "fail link:s4-s6"),
+    "a host's link": ("fail link:s4-h4_1",),
+}
+
+
+@pytest.mark.parametrize("failed", CUT_OFF.values(), ids=CUT_OFF)
+def test_packets_of_hosts_that_a_schedule_cuts_off_are_counted_apart_and_leave_the_run_valid(record, failed):
+    faults = FaultRecord(tuple(InjectedFault(0.5, line) for line in failed), ())
+    planned = replace(faults, replanned=(ReplanRecord(0.5001, "s4", 24, 0, 0.0, 0.0),))
+    lost = of_host(record, 3, FRAMES // 2)
+    summary = summarise(losing(record, lost, faults=planned))
+    assert summary.fidelity.valid, summary.fidelity.reasons
+    assert (summary.faults.lost_packets, summary.fidelity.lost_outside_queues) == (lost.sum(), 0)
+    assert summary.faults.losses == f"{lost.sum()} packets were lost to the scheduled failures"
+    assert not summarise(losing(record, lost)).fidelity.valid
+
+
+@pytest.mark.parametrize(
+    ("host", "lost"), [(0, FRAMES // 2), (3, FRAMES)], ids=["of other hosts", "before the failure"]
+)
+def test_losses_that_no_failure_explains_still_make_a_run_not_valid(record, host, lost):
+    failed = InjectedFault(0.8, "fail switch:s4")
+    faults = FaultRecord((failed,), (ReplanRecord(0.8001, "s4", 24, 0, 0.0, 0.0),))
+    fidelity = summarise(losing(record, of_host(record, host, lost), faults=faults)).fidelity
+    assert not fidelity.valid
+    assert any("outside the links' queues" in reason for reason in fidelity.reasons)
+    assert fidelity.lost_outside_queues > 0.05
+
+
+def test_packets_over_a_failed_switch_are_the_failures_until_the_controller_has_planned_around_it(record):
+    """Of s2 and s6, which are joined by s4 alone."""
+    lost = np.zeros_like(record.result.sent.frames)
+    lost[1, 5] = lost[5, 1] = FRAMES
+    for planned_s, valid in ((0.9, True), (0.51, False)):
+        plan = ReplanRecord(planned_s, "s4", 24, 0, 0.0, 0.0)
+        faults = FaultRecord((InjectedFault(0.5, "fail hang:s4"),), (plan,))
+        assert summarise(losing(record, lost, faults=faults)).fidelity.valid is valid
+
+
+def test_when_each_pair_sent_its_packets_need_not_be_known(record):
+    """Two hosts sent more of their packets to s4 while it was off, and others fewer."""
+    lost = of_host(record, 3, 3)
+    lost[3, :3] = lost[:3, 3] = FRAMES
+    faults = FaultRecord((InjectedFault(0.3, "fail switch:s4"),), ())
+    assert summarise(losing(record, lost, faults=faults)).fidelity.valid

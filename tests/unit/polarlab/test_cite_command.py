@@ -23,7 +23,7 @@ def cited(capsys, *words):
 
 def test_all_entries_are_those_of_the_citation_file(capsys):
     entries = cited(capsys)
-    assert {"polarlab", "polarfly-slides", *PAPERS} - {BEYOND} == entries.keys()
+    assert {"polarlab", "polarfly-slides", "dragonfly-topology", *PAPERS} - {BEYOND} == entries.keys()
     script = ROOT / "docs" / "generate" / "citations.py"
     made = subprocess.run([sys.executable, script], capture_output=True, text=True, check=True).stdout
     assert made == (ROOT / "experiments" / "papers" / "citations.bib").read_text(), "run `make citations`"
@@ -35,7 +35,13 @@ def test_all_entries_are_those_of_the_citation_file(capsys):
 
 
 def test_a_paper_is_cited_alone(capsys):
-    (fields,) = cited(capsys, "Dragonfly").values()
+    assert cited(capsys, "polarfly").keys() == {"polarfly"}
+
+
+def test_dragonflies_are_cited_with_the_paper_that_introduced_them(capsys):
+    fields, first = cited(capsys, "Dragonfly").values()
+    assert first["doi"] == "10.1109/ISCA.2008.19"
+    assert first["author"] == "Kim, John and Dally, William J. and Scott, Steve and Abts, Dennis"
     assert fields["doi"] == "10.1145/2677038"
     assert fields["author"] == r"Camarero, Crist{\'o}bal and Vallejo, Enrique and Beivide, Ram{\'o}n"
     assert fields["pages"] == "39:1--39:25"

@@ -6,8 +6,9 @@ import sys
 import pytest
 from support.fixtures.command_line import fails, prints_json, unnamed
 
+import polarlab
 from polarlab.cli import main as entry
-from topology.errors import Status
+from topology.errors import Status, UsageError
 from topology.registry import FAMILIES
 
 # The outside contract's keys.
@@ -183,3 +184,27 @@ def test_a_file_may_have_any_name(capsys, tmp_path, name):
     assert entry.main(arguments) == Status.DONE
     capsys.readouterr()
     fails(capsys, ["topology", "graph", "--from", str(tmp_path / f"no{name}")], Status.USAGE)
+
+
+def test_export_formats_have_names_in_any_case(capsys):
+    assert entry.main(["topology", "polarfly", "--q", "2", "--export", "Json", "-"]) == Status.DONE
+    assert json.loads(capsys.readouterr().out)["routers"] == 7
+    assert "did you mean 'json'?" in fails(capsys, "topology polarfly --q 2 --export jsn -", Status.USAGE)
+
+
+@pytest.mark.parametrize("words", ["topology polarflly --help", "run polarflly --help-all"])
+def test_the_help_of_an_unknown_topology_is_refused_with_the_nearest(capsys, words):
+    assert "did you mean 'polarfly'?" in fails(capsys, words, Status.USAGE)
+
+
+@pytest.mark.parametrize("words", ["explain my.graphml s1 s2", "topology graphs/mine.txt", "verify my.edges"])
+def test_a_graphs_file_where_a_family_belongs_is_recognised(capsys, words):
+    assert "--from" in fails(capsys, words, Status.USAGE)
+    with pytest.raises(UsageError, match="from_"):
+        polarlab.topology(words.split()[1])
+
+
+def test_an_unreadable_edge_list_names_the_formats(capsys, tmp_path):
+    (tmp_path / "g.gml").write_text("graph [\n  node [ id 0 ]\n")
+    error = fails(capsys, f"topology graph --from {tmp_path / 'g.gml'}", Status.USAGE)
+    assert all(word in error for word in (".graphml", ".xml", ".adjlist", "edge list"))

@@ -15,6 +15,7 @@ from topology.faults import (
     host_link,
     link_component,
     parse_components,
+    parse_drained,
     parse_schedule,
 )
 from topology.shortest_paths import SearchedTopology, adjacency_from_links
@@ -107,6 +108,12 @@ def test_a_wrong_line_is_named(line, named):
     with pytest.raises(ParameterError, match=r"^line 2: ") as raised:
         parse_schedule(f"1 fail switch:s1\n{line}\n", GRAPH)
     assert named in str(raised.value)
+
+
+@pytest.mark.parametrize("name", ["switch:s4", "hang:s4", LINK, "controller", "random:2"])
+def test_names_of_components_are_read_in_any_case(name):
+    assert parse_components(name.upper(), GRAPH, 1) == parse_components(name, GRAPH, 1)
+    assert parse_drained("S4,Link:S1-S10", GRAPH) == parse_drained("s4,link:s1-s10", GRAPH)
 
 
 def test_a_faults_line_is_read_as_the_fault():

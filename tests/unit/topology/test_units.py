@@ -56,6 +56,7 @@ def test_units_have_their_standard_meanings(text, unit, number):
         ("64Kb", BYTES, "64KB (bytes) or 8KB (bits)"),
         ("10MB", RATE, "10Mbit (bits) or 80Mbit (bytes)"),
         ("10MB/s", RATE, "10Mbit (bits) or 80Mbit (bytes)"),
+        ("10Mi", RATE, "10Mbit (powers of 1000) or 10Mibit (powers of 1024)"),
         ("5m", SECONDS, "5min or 5ms"),
         ("5m", MILLISECONDS, "5min or 5ms"),
     ],
