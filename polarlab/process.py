@@ -30,8 +30,8 @@ class ProgressStream:
     """Standard error, for progress: what cannot be written never disturbs the work.
 
     If the reader has ended (`polarlab ... 2>&1 | head`), the terminal is gone, or the disk with the log is
-    full, this text and all later ones are lost. So is standard output with the same ended reader. The command
-    still does all of its work and returns its usual exit status.
+    full, this text and all later ones are lost. Standard output that goes to the same reader is lost too. The
+    command still does all of its work and returns its usual exit status.
     """
 
     def write(self, text: str) -> int:

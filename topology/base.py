@@ -286,7 +286,7 @@ class Topology(ABC):
         Returns:
             bool array, links x N: entry [i, d] is true if a minimal route to d starts with link i of the
             router, which leads to `neighbours(router)[i]`; the first such link leads to the minimal next hop.
-            By default each other router has one such link; `router` itself, as a destination, has none.
+            By default every other router has one such link; `router` itself, as a destination, has none.
         """
         others = np.flatnonzero(np.arange(self.routers) != router)
         mask = np.zeros((int(self.degrees[router]), self.routers), bool)

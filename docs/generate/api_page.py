@@ -87,7 +87,7 @@ def api_pages() -> dict[str, str]:
 
 
 def _extension_places() -> dict[str, str]:
-    """Returns the full names by the names of `polarlab.extend`: it imports each from where it is defined."""
+    """Returns name in `polarlab.extend` -> full name, with the module that defines it."""
     imports = ast.parse(inspect.getsource(polarlab.extend)).body
     return {
         one.name: f"{line.module}.{one.name}"

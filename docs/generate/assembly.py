@@ -24,7 +24,7 @@ _FOLDERS = "tutorial|how-to|reference|explanation|lab"
 
 
 def assemble(folder: Path) -> None:
-    """Writes all pages to a folder, which is emptied before."""
+    """Empties a folder and writes all pages to it."""
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
     for name in COPIED:
@@ -56,7 +56,7 @@ def notebook_file(notebook: Path) -> str:
 
 
 def from_docs(page: Path) -> str:
-    """Returns a page of docs/ with the links of the site, which has all pages in one folder."""
+    """Returns a page of docs/ with its links adapted to the site, where all pages are in one folder."""
     text = re.sub(r"\]\(\.\./\.\./examples/(\w+)\.ipynb\)", r"](\1.md)", page.read_text())
     return re.sub(rf"\]\(\.\./(?:(?:{_FOLDERS})/)?", "](", text)
 

@@ -41,7 +41,7 @@ def benchmarks_page(results: Path = RESULTS) -> str:
 
 
 def add_results(results: Path, kept: Path = RESULTS) -> None:
-    """Puts the measurements of one file into another; of two of a name the newer one stays.
+    """Adds the measurements of one file to another; of two with the same name, the newer one stays.
 
     Args:
         results: the file that `make bench` wrote.

@@ -69,7 +69,7 @@ def _command(parser: argparse.ArgumentParser) -> Iterator[str]:
 
 
 def _heading(title: str) -> Iterator[str]:
-    """Yields a group's heading, and what its title has in brackets, with links to the pages that it names."""
+    """Yields a group's heading, then the bracketed part of its title, with page names turned into links."""
     name, _, note = title.partition(" (")
     yield f"### {plain(name[:1].upper() + name[1:])}"
     if note:
@@ -77,7 +77,7 @@ def _heading(title: str) -> Iterator[str]:
 
 
 def _linked(text: str) -> str:
-    """Returns a text in which the pages that it names are links."""
+    """Returns a text as Markdown, with page names turned into links."""
     return re.sub(r"docs/[\w-]+/([\w-]+)\.md", r"[\1](\1.md)", plain(text))
 
 

@@ -1,6 +1,8 @@
-"""Types of the keywords of Python's functions, made of the options, for type checkers and editors.
+"""Types of the keyword arguments of PolarLab's Python functions, for type checkers and editors.
 
-`python docs/generate/keyword_types.py > polarlab/api/keyword_types.pyi`, or `make stubs`, makes them anew.
+They are generated from the command-line options.
+
+`python docs/generate/keyword_types.py > polarlab/api/keyword_types.pyi`, or `make stubs`, regenerates them.
 """
 
 from __future__ import annotations
@@ -33,7 +35,7 @@ _Entry = tuple[str, Any, str]  # an option: its name, the type of its values, an
 
 
 class _Taker(NamedTuple):
-    """A function with options: the command that has them, and whether they are those of traffic alone."""
+    """A Python function that takes the options of a command, or only those of traffic."""
 
     function: Callable[..., Any]
     command: str
@@ -67,7 +69,7 @@ def keyword_types() -> str:
 
 
 def _parameters() -> Iterator[_Entry]:
-    """Yields the parameters of all families: the same name may mean something else in another family."""
+    """Yields the parameters of all families; a name of several families comes once, with each meaning."""
     named: dict[str, list[tuple[str, Option]]] = {}
     for family in FAMILIES.own:
         for option in family_options(family):

@@ -1,4 +1,4 @@
-"""Text as Markdown: tables, and characters without a meaning of their own."""
+"""Markdown output: tables, and text with its special characters escaped."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
 
 
 def plain(text: str) -> str:
-    """Returns a text that Markdown shows as it is, but for code in backticks."""
+    """Returns a text escaped so that Markdown shows it unchanged, except for code in backticks."""
     parts = re.split(r"(`[^`]*`)", " ".join(text.split()))
     return "".join(part if part.startswith("`") else _escaped(part) for part in parts)
 

@@ -52,7 +52,7 @@ def printed(*words: str) -> Mapping[str, Any]:
 
 
 def _table(rows: Sequence[Mapping[str, Any]]) -> str:
-    """Returns a table of rows with common keys, and one of the parameters that these list, if any do."""
+    """Returns a table of rows that have the same keys, then one of the parameters that any rows list."""
     heads = [head for head in rows[0] if not isinstance(rows[0][head], list)]
     text = table(heads, ([_cell(head, row[head]) for head in heads] for row in rows))
     parameters = [

@@ -84,7 +84,7 @@ def papers_page() -> str:
 
 
 def _applies(finding: Finding) -> bool:
-    """Returns whether the kept number of a claim is outside; some findings are on numbers of quick items."""
+    """Returns whether a finding explains the number that the gallery has for its claim."""
     kept = f"{finding.paper}-{finding.item}-claims"
     claims = claims_of_item(finding.paper, finding.item)
     return any(
@@ -126,7 +126,7 @@ def _counts_row(name: str, counts: Counter[str]) -> tuple[str, ...]:
 
 
 def _outcomes(paper: str) -> Iterator[tuple[Claim, str]]:
-    """Yields each claim of a paper with what became of it."""
+    """Yields each claim of a paper with its outcome."""
     values = {"True": True, "False": False, "": None}
     for item in dict.fromkeys(claim.item for claim in claims_of(paper)):
         claims = claims_of_item(paper, item)
@@ -268,7 +268,7 @@ def _is_less(paper: str, record: Path) -> bool:
 
 
 def _is_kept(paper: str, record: Path) -> bool:
-    """Returns whether the gallery has an item of the very computation that left a record."""
+    """Returns whether the gallery already has a record, byte for byte."""
     kept = KEPT / f"{paper}-{record.name}"
     return kept.exists() and kept.read_bytes() == record.read_bytes()
 

@@ -15,7 +15,7 @@ This page lists the tables and keys of [experiment files](experiments.md), from 
 file also has `version = 1` and its `kind`."""
 
 
-# Bounds beyond it are technical.
+# Larger bounds are technical and not shown.
 _MANY = 10**9
 
 

@@ -26,7 +26,7 @@ class TableLabels(Extension):
     """The extension."""
 
     def extendMarkdown(self, md: Markdown) -> None:  # noqa: N802
-        """Runs before inline code is replaced, so that heads are still text."""
+        """Registers the labelling to run before inline code is replaced, while heads are still plain text."""
         md.treeprocessors.register(_Labels(md), "table_labels", 25)
 
 

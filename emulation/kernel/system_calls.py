@@ -22,8 +22,8 @@ _SAME = {
     "mount_setattr": 442,
 }
 _ABSENT = 0x3FFFFFFF  # no system call has this number
-# Other system calls: the number on x86_64, and on the architectures that share their numbers, some of which
-# have only a newer form of the call.
+# Other system calls: the number on x86_64, and the number common to aarch64 and riscv64, which have only a
+# newer form of some calls.
 _X86, _SHARING = "x86_64", ("aarch64", "riscv64")
 _NUMBERS = {
     "read": (0, 63),

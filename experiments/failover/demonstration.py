@@ -229,7 +229,7 @@ def _send_probes(
 
 
 def busiest_link(topology: Topology) -> Component:
-    """Returns the first of the links that the most minimal paths cross."""
+    """Returns the first of the links on the largest number of minimal paths."""
     links = topology.link_list
     counts = [int(crossing_pairs(topology, failure).sum()) for failure in link_failures(topology)]
     return link_component(links[int(np.argmax(counts))])

@@ -243,7 +243,7 @@ class FailoverSeries:
         hosts: p, the number of hosts attached to each router that has any; for a graph with its own hosts
             (`--from`, networkx), the factor by which their numbers are multiplied.
         local_repair: whether switches have backup paths.
-        fail: requested failures; None for the link that most minimal paths cross.
+        fail: requested failures; None for the link on the largest number of minimal paths.
         kill_controller: whether the controller was killed in every failover.
         asked: requested number of failovers.
         seeds: seeds of the complete failovers.

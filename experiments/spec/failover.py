@@ -22,7 +22,7 @@ class FailoverOptions:
     """Specification of a failover demonstration.
 
     Attributes:
-        elements: links and switches that fail; empty for the link that most minimal paths cross.
+        elements: links and switches that fail; empty for the link on the largest number of minimal paths.
         kill_controller: whether the controller is killed just before `elements` fail, and restarts while they
             are still down.
         fail_s, restore_s, end_s: times of failure, repair and end, in seconds since the probes start.
@@ -64,7 +64,7 @@ class FailoverSeriesOptions:
     """Specification of a series of failovers on one fabric.
 
     Attributes:
-        fail: requested failures; None for the link that most minimal paths cross.
+        fail: requested failures; None for the link on the largest number of minimal paths.
         repetitions: specification of each failover, each with its own seed.
     """
 

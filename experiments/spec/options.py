@@ -388,7 +388,7 @@ OPTIONS: tuple[Option, ...] = (
         _text("fail", "links and switches to fail, separated by commas: link:s1-s7, switch:s4, hang:s4 (its "
               "program dies, its links stay up), random:3 (links), random-link, random-switch",
               listed=True, metavar="COMPONENTS",
-              default_text="the link that most minimal paths cross", common=True),
+              default_text="the link on the largest number of minimal paths", common=True),
         _switch("kill-controller", "kill the controller before the failure and restart it before the "
                 "restoration", False, common=True),
         _integer("repeat", "number of failovers on the same fabric, each with its own seed", 1, 1,

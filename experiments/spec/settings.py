@@ -84,8 +84,8 @@ class TrafficSettings(PacketSettings):
         flow_file: file of TCP flows that is replayed.
         tcp: congestion control algorithm of TCP flows.
         drain_s: seconds after the last start in which TCP flows can complete.
-        elements: requested links and switches to fail in a failover; empty for the link that most minimal
-            paths cross.
+        elements: requested links and switches to fail in a failover; empty for the link on the
+            largest number of minimal paths.
         kill_controller: whether the controller is killed before a failover.
         fail_s, restore_s, end_s: times of failure, restoration and end of a failover in seconds.
         fail: requested failures of a series of failovers.

@@ -266,7 +266,7 @@ class FailoverKeywords(FamilyKeywords, total=False):
     seed: int | None
     """seed of the random generator (default 1)"""
     fail: str | float | Sequence[str | float] | None
-    """links and switches to fail, separated by commas: link:s1-s7, switch:s4, hang:s4 (its program dies, its links stay up), random:3 (links), random-link, random-switch (default the link that most minimal paths cross)"""
+    """links and switches to fail, separated by commas: link:s1-s7, switch:s4, hang:s4 (its program dies, its links stay up), random:3 (links), random-link, random-switch (default the link on the largest number of minimal paths)"""
     kill_controller: bool | None
     """kill the controller before the failure and restart it before the restoration"""
     repeat: int | None

@@ -410,7 +410,7 @@ class SessionVerbs:
             """
             All hosts send by a pattern (`polarlab patterns`; default uniform) at a load, as a fraction of
             their links' rate (default 0.3), until `traffic stop`, which prints the outcome. `traffic stop`
-            also stops a measurement of the page, whose folder keeps the measurements so far.
+            also stops a measurement started from the live page; its folder keeps the results so far.
             """,
             shown=lines.traffic_started,
         ),
@@ -456,7 +456,7 @@ class SessionVerbs:
         return self.session.traffic_status()
 
     def stop_measurement(self) -> None:
-        """Stops the measurement of the program or of the page; its folder keeps the measurements so far.
+        """Stops the measurement that the program or the page started; its folder keeps the results so far.
 
         In the thread that measures, `traffic` then raises KeyboardInterrupt.
 

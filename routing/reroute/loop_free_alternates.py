@@ -1,7 +1,7 @@
 """Loop-free alternates (RFC 5286) of any graph, found by search and used only where they provably deliver.
 
-A packet that router s reroutes around its dead link to n goes to another neighbour m with a mark, and from
-there on one minimal path; it is not rerouted again. The alternate m is therefore safe
+A packet that router s reroutes around its dead link to n goes to another neighbour m with a mark, and
+takes one minimal path from there; it is not rerouted again. The alternate m is therefore safe
 
 - for the link, if the path from m to the destination does not lead back through s;
 - for switch n, too, if that path does not lead through n either.

@@ -107,7 +107,8 @@ class SwitchRules:
         """Returns the treatment of unmarked packets that arrive with the router's own tag, by destination.
 
         Returns:
-            The treatment; if the router keeps the tag, the treatment of untagged packets.
+            The treatment after the router has removed the tag; if no rule removes it, the treatment of
+            untagged packets.
 
         Raises:
             PlanError: forwarding tables cannot express the treatment.
@@ -309,7 +310,7 @@ class SwitchRules:
         return _TagTreatments(Treatments(actions, treatments.packets, treatments.places), own)
 
     def _popped(self, rule: int, packet: Packet) -> tuple[Table, Packet] | None:
-        """Returns the next table and the packet as it arrives there if a rule removes its tag, else None."""
+        """Returns the next table and the packet that enters it if a rule removes the tag; else None."""
         if rule < 0 or self._plan.rules.goto[rule] < 0:
             return None
         later = packet.after(self._plan.effect(int(self._plan.rules.actions[rule]), self._router))

@@ -1,4 +1,4 @@
-"""Panels of sweep figures: accepted load above latency, side by side for each pattern."""
+"""Panels of sweep figures: accepted load, with latency below it, side by side for each pattern."""
 
 from __future__ import annotations
 

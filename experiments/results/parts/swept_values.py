@@ -24,7 +24,7 @@ _OF_FAILURES = {"seed", "warmup", "duration", "cycles"}  # options on which rand
 
 
 class SweptSettings(DataclassInstance):
-    """Settings shared by all sweeps: the swept values.
+    """The settings that both kinds of sweep have: the swept values.
 
     Attributes:
         kind: SWEEP or SIMULATED_SWEEP, whose options vary.
@@ -107,7 +107,7 @@ def _other_sweep(folder: Path, what: str, has: object, wants: object) -> Paramet
 
 
 def swept_values(sweep: SweepOptions) -> dict[str, Any]:
-    """Returns swept values and number of replications by the names of settings."""
+    """Returns name -> value of the settings that hold swept values and the number of replications."""
     return {
         "routings": tuple(sweep.routings),
         "patterns": tuple(sweep.patterns),

@@ -309,7 +309,7 @@ def _item(
         scale: the scale.
         settings: the folder, and the processes that simulate.
         needed: whether it is an error (NoPointsError) if the folder has no points of the item and none are to
-            be simulated; if not, None is returned.
+            be simulated; otherwise, None is returned.
     """
     try:
         return reproduce_item(paper, name, scale, settings)

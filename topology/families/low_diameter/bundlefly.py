@@ -35,7 +35,7 @@ class Bundlefly(SearchedTopology):
 
     It has 2 q^2 (2 d' + 1) routers of radix (3 q - delta) / 2 + d', where q = 4 w + delta.
 
-    Router order: (u, x), vertex x of supernode u, has index u (2 d' + 1) + x; supernodes have the order of
+    Router order: (u, x), vertex x of supernode u, has index u (2 d' + 1) + x; supernodes are ordered like
     Slim Fly's routers.
 
     Attributes:

@@ -9,8 +9,8 @@ copy of a router is joined
 
 - to the copies of its neighbours in the fan, and to its neighbours outside and their copies;
 - if it is the centre of the fan, to its original;
-- if it is another neighbour of quadrics, to the centres, and their copies, of the two fans in which it has no
-  neighbour.
+- if it is not the centre but adjacent to quadrics, to the centres of the two fans in which it has no
+  neighbour, and to the copies of these centres.
 
 The diameter is 3, and the mean distance below 2. A copy adds q routers, and at most one link at each other
 router.

@@ -140,8 +140,8 @@ class PolarStar(TabledTopology):
     def next_hop_rules(self) -> int:
         """The largest number of next-hop rules of any router.
 
-        It counts one rule for each supernode at distance two, and one for each other router of the router's
-        own supernode and of adjacent supernodes.
+        It counts one rule for each supernode at distance two, and one for every other router in the same
+        supernode or an adjacent one.
         """
         adjacent = int(self.structure.degrees.max())
         return self.structure.routers - 1 - adjacent + (adjacent + 1) * self.order - 1
