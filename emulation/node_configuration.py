@@ -114,6 +114,9 @@ def _machine_names() -> str:
 
 
 _IPV6_SETTINGS = [Path(f"/proc/sys/net/ipv6/conf/{kind}/disable_ipv6") for kind in ("all", "default")]
+# Accept the MTU of a path only from ICMP errors that the transport verifies. Otherwise any host of the fabric
+# could shorten other hosts' TCP segments for ten minutes with one frame: all links have the same MTU.
+_PATH_MTU_SETTING, _ONLY_VERIFIED = Path("/proc/sys/net/ipv4/ip_no_pmtu_disc"), "3"
 _Result = TypeVar("_Result")
 
 
@@ -131,7 +134,7 @@ def configure(nodes: Sequence[Any], spec: LinkSpec, names: Mapping[Path, Path]) 
     for node in nodes:
         if not _has_space(node):  # a host's space has the files in its file system already
             _inside(node, lambda: _mount(names), NETWORK | MOUNTS)
-        _inside(node, _turn_ipv6_off)
+        _inside(node, _set_protocols)
         # Before the interfaces are up: once they are, the kernel waits for all processors at each change.
         set_queues([node], spec, shape)
         _inside(node, partial(_set_up, node, spec))
@@ -201,8 +204,9 @@ def _mount(names: Mapping[Path, Path]) -> None:
         bind(str(file), str(place))
 
 
-def _turn_ipv6_off() -> None:
-    """Turns IPv6 off, because its router solicitations would be foreign packets on the fabric."""
+def _set_protocols() -> None:
+    """Turns IPv6 off, as its router solicitations would be foreign packets, and ignores claims about MTUs."""
+    _PATH_MTU_SETTING.write_text(_ONLY_VERIFIED)
     for setting in _IPV6_SETTINGS:
         if setting.exists():
             setting.write_text("1")

@@ -40,6 +40,7 @@ from experiments.traffic_jobs import (
     run_measured_traffic,
     run_program_traffic,
 )
+from experiments.validity.clock_monitor import ClockMonitor
 from experiments.validity.monitors import Monitors
 from routing.registry import routing
 from topology.errors import NegativeResult, PolarLabError, Terminated
@@ -126,35 +127,37 @@ def measure(
     """
     options, plan = _with_limit(fabric, options), companions.plan
     controller = _ControllerWork(fabric)
-    base_ms = _base_times_ms(fabric, options)
-    with (
-        FaultSchedule(fabric, options.faults, on_event) as faults,
-        RunningPrograms(fabric, plan, options.seed, on_event) as programs,
-    ):
-        monitors = Monitors(fabric, options.frame_bytes, plan.kept_in(options.seed))
-        result, troubles = _observed(fabric, options, on_event, monitors, faults, programs, companions)
-        try:
-            troubles += faults.mended()
-            with contextlib.suppress(PolarLabError):  # the controller's exit is already recorded
-                fabric.controller.catch_up()
-        except (KeyboardInterrupt, Terminated):  # the measurements are complete, and kept
-            result = replace(result, interrupted=True)
-        with signals_deferred():
-            record = RunRecord(
-                fabric=fabric,
-                traffic=options,
-                check=check,
-                result=result,
-                **monitors.observed(),
-                adaptation=controller.adaptation(on_event),
-                faults=_all_faults(fabric, options, faults.record(result.clock)),
-                troubles=_all_troubles(options, result, troubles),
-                flow_base_ms=base_ms,
-                programs=programs.records(),
-                unasked=faults.unasked(),
-            )
-            measured = Measurement(record)
-            companions.keep(measured)
+    with ClockMonitor() as clock:
+        base_ms = _base_times_ms(fabric, options)
+        with (
+            FaultSchedule(fabric, options.faults, on_event) as faults,
+            RunningPrograms(fabric, plan, options.seed, on_event) as programs,
+        ):
+            monitors = Monitors(fabric, options.frame_bytes, plan.kept_in(options.seed))
+            result, troubles = _observed(fabric, options, on_event, monitors, faults, programs, companions)
+            try:
+                troubles += faults.mended()
+                with contextlib.suppress(PolarLabError):  # the controller's exit is already recorded
+                    fabric.controller.catch_up()
+            except (KeyboardInterrupt, Terminated):  # the measurements are complete, and kept
+                result = replace(result, interrupted=True)
+            with signals_deferred():
+                record = RunRecord(
+                    fabric=fabric,
+                    traffic=options,
+                    check=check,
+                    result=result,
+                    **monitors.observed(),
+                    clock=clock.samples,
+                    adaptation=controller.adaptation(on_event),
+                    faults=_all_faults(fabric, options, faults.record(result.clock)),
+                    troubles=_all_troubles(options, result, troubles),
+                    flow_base_ms=base_ms,
+                    programs=programs.records(),
+                    unasked=faults.unasked(),
+                )
+                measured = Measurement(record)
+                companions.keep(measured)
     return measured
 
 
@@ -241,7 +244,7 @@ class _ControllerWork:
     def adaptation(self, on_event: OnEvent) -> Adaptation:
         """Reports the controller's warnings; returns them with the number of group changes."""
         controller = self._fabric.controller
-        warnings = tuple(controller.warnings[self._warned :])
+        warnings = tuple(dict.fromkeys(controller.warnings[self._warned :]))  # some repeat
         for text in warnings:
             on_event(Notice("controller-warning", warning=text))
         return Adaptation(self._fabric.occupancy, controller.groups_modified - self._modified, warnings)

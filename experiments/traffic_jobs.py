@@ -19,6 +19,7 @@ from traffic.engine.engine import run_collective, run_traffic
 from traffic.engine.jobs import CollectiveJob, HostSocket, TrafficJob
 from traffic.engine.processes import TrafficError
 from traffic.engine.telemetry import LiveCounts, TrafficSnapshot
+from traffic.engine.wall_clock import clock_in
 from traffic.metrics.measurements import Clock, TrafficResult, no_packets_received, no_packets_sent
 from traffic.metrics.steady_state import SteadyState
 from traffic.wire.probe_frame import build_probe, build_segment_head
@@ -207,7 +208,7 @@ def run_program_traffic(
         programs: the programs.
         starts: called once with the clock, at the start.
     """
-    clock = Clock(time.monotonic_ns(), time.time_ns())
+    clock = clock_in()
     starts(clock)
     interrupted = programs.wait()
     elapsed_ns = time.monotonic_ns() - clock.monotonic_ns

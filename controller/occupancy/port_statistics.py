@@ -21,6 +21,7 @@ from topology.addressing import dpid_router, switch_name
 EVERY_S = 0.25  # period of the requests to a switch
 WINDOW_S = 1.0  # time between the compared counters
 LATE_S = 1.0  # time after which a request counts as unanswered
+MAX_AGE_S = EVERY_S  # time from a request to its reply beyond which the reply delays the adaptation
 
 
 class PortCounters(NamedTuple):
@@ -84,7 +85,7 @@ class PortStatisticsOccupancy:
         switch = self._switches.get(datapath_id)
         if switch is None:
             return
-        if switch.requested_s is not None and now_s - switch.requested_s > LATE_S:
+        if switch.requested_s is not None and now_s - switch.requested_s > MAX_AGE_S:
             self._problems.add(f"{_name(datapath_id)} answers requests for port statistics late")
         for port in sorted(switch.ports - counters.keys()):
             self._problems.add(f"{_name(datapath_id)} reports no statistics for port {port}")
@@ -112,7 +113,7 @@ class PortStatisticsOccupancy:
         return occupancies
 
     def new_problems(self) -> list[str]:
-        """Returns messages about switches and ports without statistics, each message once."""
+        """Returns messages about switches and ports without statistics, each at most once a second."""
         return self._problems.take()
 
     def _estimates(self, switch: _Switch) -> dict[int, float]:

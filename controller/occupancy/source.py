@@ -5,6 +5,8 @@ The other source, `controller.occupancy.port_statistics`, needs only OpenFlow.
 
 from __future__ import annotations
 
+import math
+import time
 from collections.abc import Iterable, Mapping
 from typing import Protocol
 
@@ -25,23 +27,27 @@ class OccupancySource(Protocol):
         """Returns datapath id -> port -> occupancy, 0 to 1, for switches with new values."""
 
     def new_problems(self) -> list[str]:
-        """Returns the problems that were not returned before."""
+        """Returns the problems since the last call; one that persists, every second."""
 
 
 MAX_PROBLEMS = 1000  # a limit, because switches can cause any number of different messages
+_REPEAT_S = 1.0  # every measurement, of a few seconds, has to learn of the problems that persist
 
 
 class ProblemLog:
-    """Messages about problems; each is returned once."""
+    """Messages about problems; one that persists is returned every second."""
 
     def __init__(self) -> None:
-        self._known: set[str] = set()
+        self._known_s: dict[str, float] = {}  # text -> time when it was last returned
         self._new: list[str] = []
 
     def add(self, text: str) -> None:
-        """Adds a problem unless it was added before."""
-        if text not in self._known and len(self._known) < MAX_PROBLEMS:
-            self._known.add(text)
+        """Adds a problem unless it was added in the last second."""
+        now_s = time.monotonic()
+        if text not in self._known_s and len(self._known_s) >= MAX_PROBLEMS:
+            return
+        if now_s - self._known_s.get(text, -math.inf) >= _REPEAT_S:
+            self._known_s[text] = now_s
             self._new.append(text)
 
     def take(self) -> list[str]:
@@ -94,5 +100,5 @@ class NetlinkOccupancy:
             reader.close()
 
     def new_problems(self) -> list[str]:
-        """Returns messages about switches and ports that cannot be read, each message once."""
+        """Returns messages about switches and ports that cannot be read, each at most once a second."""
         return self._problems.take()

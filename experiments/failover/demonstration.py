@@ -34,6 +34,7 @@ from experiments.results.tables import EVENT_COLUMNS, EVENTS, PROBE_COLUMNS, PRO
 from experiments.spec.fabric import FabricOptions
 from experiments.spec.failover import FailoverOptions
 from experiments.traffic_jobs import make_job
+from experiments.validity.clock_monitor import ClockMonitor
 from experiments.validity.controller_monitor import ControllerMonitor
 from experiments.validity.foreign_frames import MAX_FRAMES, HostBytes
 from experiments.validity.monitors import HostMonitor, cpu_stolen_s
@@ -146,7 +147,7 @@ def observe_failure(
     )
     stolen_s = cpu_stolen_s()
     with FaultSchedule(fabric, options.schedule(components), on_event) as faults:
-        with ControllerMonitor(fabric) as controller, HostMonitor(fabric) as hosts:
+        with ControllerMonitor(fabric) as controller, HostMonitor(fabric) as hosts, ClockMonitor() as clock:
             result = _send_probes(fabric, schedule, faults, on_event)
         stolen_s = cpu_stolen_s() - stolen_s
         try:
@@ -165,7 +166,8 @@ def observe_failure(
             interrupted=result.interrupted,
             restored=restored,
         )
-        doubts = _foreign_doubts(fabric, hosts.carried, result) + course.lag_doubts(summary.gap_ms)
+        doubts = clock.samples.doubts() + _foreign_doubts(fabric, hosts.carried, result)
+        doubts += course.lag_doubts(summary.gap_ms)
         summary = replace(summary, negative=summary.reason((*troubles, *doubts)))
         observed = Observation(summary, tuple(course.probes.series(options.end_s)), course.events())
         keep(observed)

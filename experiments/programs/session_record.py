@@ -25,10 +25,11 @@ from experiments.results.series import write_series
 from experiments.results.summary import summarise
 from experiments.spec.programs import SESSION, ProgramTraffic
 from experiments.traffic_jobs import result_without_packets
+from experiments.validity.clock_monitor import ClockMonitor
 from experiments.validity.monitors import Monitors
 from topology.errors import PolarLabError, Terminated
 from topology.faults import Component, Fault
-from traffic.metrics.measurements import Clock
+from traffic.engine.wall_clock import clock_in
 from traffic.wire.layout import ETHERNET_BYTES
 
 _NOT_CHECKED = PairCheck(0, 0, 0, 0, 0)
@@ -51,7 +52,7 @@ class SessionRecorder:
         self._fabric, self._directory, self._on_event = fabric, directory, on_event
         self._traffic = ProgramTraffic(fabric.options.links.mtu + ETHERNET_BYTES, 1, pattern=SESSION)
         self._opened = ExitStack()
-        self._clock = Clock(time.monotonic_ns(), time.time_ns())
+        self._clock = clock_in()
         fabric.controller.catch_up()
         self._replans_known = len(fabric.controller.replans)
         self._modified = fabric.controller.groups_modified
@@ -71,7 +72,8 @@ class SessionRecorder:
         self._monitors = self._opened.enter_context(
             Monitors(self._fabric, self._traffic.frame_bytes, self._directory.path)
         )
-        self._clock = Clock(time.monotonic_ns(), time.time_ns())  # starts once all monitors run
+        self._clock_samples = self._opened.enter_context(ClockMonitor()).samples
+        self._clock = clock_in()  # starts once all monitors run
         return self
 
     def __exit__(self, kind: type[BaseException] | None, *_error: object) -> None:
@@ -136,6 +138,7 @@ class SessionRecorder:
                 len(self._fabric.hosts), self._clock, seconds, interrupted=interrupted
             ),
             **self._monitors.observed(),
+            clock=self._clock_samples,
             adaptation=Adaptation(self._fabric.occupancy, modified),
             faults=self._fault_record(),
             troubles=tuple(f"{one} ended during the session" for one in self._fabric.ended_processes()),

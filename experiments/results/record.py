@@ -17,6 +17,7 @@ from experiments.results.parts.host_links import HostLinkRow, host_link_rows
 from experiments.results.parts.programs import ProgramRecord, PromptLine, TrafficOutcome
 from experiments.spec.programs import ProgramTraffic
 from experiments.spec.resolve import RunTraffic
+from experiments.validity.clock_monitor import ClockSamples
 from experiments.validity.foreign_frames import HostBytes
 from experiments.validity.samples import ControllerSamples, CpuSamples, HeldSamples
 from traffic.metrics.measurements import TrafficResult
@@ -31,6 +32,7 @@ class RunRecord:
         traffic: specification of the traffic.
         check: check of all pairs of hosts before traffic.
         result: counts of all packets.
+        clock: offsets of the machine's wall clock.
         cpu: idle and steal time of the CPU, second by second.
         held: how long switches held frames before processing them, second by second; None if it cannot be
             observed.
@@ -55,6 +57,7 @@ class RunRecord:
     cpu: CpuSamples
     links: LinkLog | None
     adaptation: Adaptation
+    clock: ClockSamples = field(default_factory=ClockSamples)
     held: HeldSamples | None = None
     controller: ControllerSamples | None = None
     host_bytes: HostBytes | None = None

@@ -195,7 +195,28 @@ def _doubts(record: RunRecord) -> list[str]:
     doubts = [NOT_STEADY] if record.result.steady is False else []
     doubts += [INTERRUPTED] if record.result.interrupted else []
     doubts += [unasked_doubt(record.unasked)] if record.unasked else []
+    doubts += _clock_doubts(record) + _adaptation_doubts(record)
     return [*doubts, *_foreign_doubts(record), *record.troubles]
+
+
+def _clock_doubts(record: RunRecord) -> list[str]:
+    """Returns the reasons to doubt latencies and completion times because of the machine's clock."""
+    result = record.result
+    early = int(result.received.latency.counts[0])  # 0.1 us or less, mostly below 0
+    if result.flows:
+        flows = result.flows.flows
+        early = int(((flows["finished_ns"] >= 0) & (flows["finished_ns"] < flows["started_ns"])).sum())
+    what = "flows ended before they started" if result.flows else "packets arrived before they were sent"
+    return record.clock.doubts() + ([f"{early} {what}"] if early else [])
+
+
+def _adaptation_doubts(record: RunRecord) -> list[str]:
+    """Returns the reason to doubt the adaptation: the controller's warnings, which failures explain."""
+    warnings = record.adaptation.warnings
+    if not warnings or record.faults is not None or routing(record.fabric.options.routing).oblivious:
+        return []
+    more = f", and {len(warnings) - 1} more warnings" if len(warnings) > 1 else ""
+    return [f"the adaptation was impaired: {warnings[0]}{more}"]
 
 
 def _foreign_doubts(record: RunRecord) -> list[str]:

@@ -4,7 +4,7 @@ import contextlib
 from pathlib import Path
 
 import pytest
-from conftest import acting
+from conftest import acting, settle
 
 import polarlab
 from topology.addressing import format_ip
@@ -68,3 +68,29 @@ def test_frames_that_a_host_sends_beside_flows_make_the_result_not_valid(fabric,
         attack.stop()
     assert not fidelity.valid
     assert any(reason.startswith("h4_1 ") and "besides" in reason for reason in fidelity.reasons)
+
+
+MTU_LIE = """
+import socket, struct, sys, time
+
+def with_sum(data, place):
+    total = sum(struct.unpack(f"!{len(data) // 2}H", data))
+    while total >> 16:
+        total = (total & 0xFFFF) + (total >> 16)
+    return data[:place] + struct.pack("!H", ~total & 0xFFFF) + data[place + 2 :]
+
+host, other = map(socket.inet_aton, sys.argv[1:])
+quoted = with_sum(struct.pack("!BBHHHBBH4s4s", 0x45, 0, 1500, 1, 0x4000, 64, 1, 0, host, other), 10)
+quoted += struct.pack("!BBHHH", 0, 0, 0, 1, 1)  # an echo reply that was never sent
+sender = socket.socket(socket.AF_INET, socket.SOCK_RAW, socket.IPPROTO_ICMP)
+sender.sendto(with_sum(struct.pack("!BBHHH", 3, 4, 0, 0, 552) + quoted, 2), (sys.argv[1], 0))
+print("ready", flush=True)
+time.sleep(100)
+"""
+
+
+def test_a_host_does_not_believe_another_ones_claim_about_the_mtu_of_a_path(fabric):
+    hosts = [fabric.host(name) for name in ("h1_1", "h2_1")]
+    acting(fabric, "h4_1", MTU_LIE, *(host.ip for host in hosts)).stop()
+    settle(0.5)
+    assert "mtu" not in hosts[0].run(f"ip route get {hosts[1].ip}").output

@@ -8,14 +8,17 @@ import socket
 import subprocess
 import sys
 import threading
+import time
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from conftest import QUIET, polarlab, settle
 
+from experiments.failover.demonstration import observe_failure
 from experiments.measurement import measure
 from experiments.results.model import PairCheck
+from experiments.spec.failover import FailoverOptions
 from experiments.spec.traffic import TrafficOptions
 from experiments.validity.held_reader import frame_memory_bytes
 from topology.faults import Fault, parse_components
@@ -81,6 +84,27 @@ def test_a_switch_that_stops_for_a_moment_makes_the_result_invalid_and_is_named(
     # A stop of 0.3 s: 0.045 s on average over the second, 0.095 s in the root mean square.
     assert fidelity.held_frame_times_rms > 1.4 * fidelity.held_frame_times_max
     assert any(reason.startswith("s5 held many frames at a time") for reason in fidelity.reasons)
+
+
+@pytest.fixture
+def clock_set_soon(monkeypatch):
+    """Sets the clock forward by 30 ms in 2 s for this process alone; the machine's clock stays."""
+    wall_ns, at_ns = time.time_ns, time.monotonic_ns() + 2_000_000_000
+    monkeypatch.setattr(time, "time_ns", lambda: wall_ns() + 30_000_000 * (time.monotonic_ns() > at_ns))
+
+
+@pytest.mark.usefixtures("clock_set_soon")
+def test_a_clock_that_is_set_during_a_run_makes_the_result_invalid(er3_alive):
+    fidelity = measure(er3_alive, TRAFFIC, CHECK, QUIET).summary.fidelity
+    assert not fidelity.valid
+    assert any("clock was set by +30 ms" in reason for reason in fidelity.reasons)
+
+
+@pytest.mark.usefixtures("clock_set_soon")
+def test_a_clock_that_is_set_during_a_failover_makes_it_negative(er3_alive):
+    options = FailoverOptions(fail_s=1.0, restore_s=2.0, end_s=3.0)
+    summary = observe_failure(er3_alive, options, QUIET, check=False).summary
+    assert "clock was set by +30 ms" in summary.negative
 
 
 @pytest.mark.tried_again

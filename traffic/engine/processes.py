@@ -17,6 +17,7 @@ from topology.errors import PolarLabError, Status, UsageError
 from topology.files.plugin_files import handed_over
 from traffic.engine.child_process import end_text, start_python
 from traffic.engine.telemetry import LiveCounts
+from traffic.engine.wall_clock import clock_in
 from traffic.metrics.measurements import Clock
 
 _LEAD_NS = 50_000_000  # time between the readiness of all processes and the first packet
@@ -254,7 +255,7 @@ def run_until_done(
         TrafficError: a process failed before the start.
         TrafficMisused: a process failed on a wrong request.
     """
-    clock = Clock(time.monotonic_ns() + _LEAD_NS, time.time_ns() + _LEAD_NS)
+    clock = clock_in(_LEAD_NS)
     for process in processes:
         process.send(asdict(clock))
     starts(clock)

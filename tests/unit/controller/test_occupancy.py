@@ -107,3 +107,12 @@ def test_a_port_without_its_interface_is_a_problem_once():
     occupancy.close()
     assert occupancy.new_problems() == ["port 4 of s7 has lost its queue"]
     assert occupancy.new_problems() == []
+
+
+def test_a_problem_that_persists_is_returned_to_every_measurement(monkeypatch):
+    asked = source()
+    for second in (0.0, 5.0):
+        monkeypatch.setattr("time.monotonic", lambda now=second: now)
+        asked.due([1], second)
+        asked.add_counters(1, second + 0.8, {1: PortCounters(0, 0), 2: PortCounters(0, 0)})
+        assert asked.new_problems() == ["s1 answers requests for port statistics late"]

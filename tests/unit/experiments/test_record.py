@@ -29,6 +29,7 @@ from experiments.validity.samples import ControllerSamples, CpuSamples, HeldSamp
 from topology.errors import ParameterError
 from topology.families.low_diameter.polarfly import PolarFly
 from topology.links import LinkSpec
+from traffic.engine.wall_clock import ClockOffset
 from traffic.metrics.histogram import LogHistogram
 from traffic.metrics.measurements import (
     ARRIVAL,
@@ -123,6 +124,45 @@ def test_damaged_frames_make_a_run_not_valid(record):
     fidelity = summarise(replace(record, result=replace(record.result, received=received))).fidelity
     assert not fidelity.valid
     assert any("3 damaged" in reason for reason in fidelity.reasons)
+
+
+CLOCK_READINGS = [ClockOffset(7_000_000, 7_000_050), ClockOffset(6_999_990, 7_000_010)]
+
+
+@pytest.mark.parametrize(
+    ("later", "said"),
+    [
+        ([], []),
+        ([ClockOffset(5_000_000, 9_000_000)], []),  # a pause between two reads
+        ([ClockOffset(37_000_000, 37_000_050)], ["the machine's clock was set by +30 ms"]),
+        ([ClockOffset(-293_000_000, -292_999_950)], ["the machine's clock was set by -300 ms"]),
+        ([ClockOffset(12_000_000, 12_000_050), *CLOCK_READINGS], ["the machine's clock was set by"]),
+    ],
+)
+def test_a_clock_that_is_set_during_a_measurement_makes_it_not_valid(record, later, said):
+    for offset in [*CLOCK_READINGS, *later]:
+        record.clock.add(offset)
+    reasons = [reason for reason in summarise(record).fidelity.reasons if "clock" in reason]
+    assert len(reasons) == len(said)
+    assert all(reason.startswith(start) for reason, start in zip(reasons, said, strict=True))
+
+
+def test_a_negative_latency_is_never_valid(record):
+    record.result.received.latency.add(np.array([-5_000_000, -1, 1_000_000]))
+    summary = summarise(record)
+    assert "2 packets arrived before they were sent" in summary.fidelity.reasons
+
+
+@pytest.mark.parametrize(
+    ("routing", "faults", "doubted"),
+    [("ugal-pf", None, True), ("ugal-pf", FaultRecord((), ()), False), ("min", None, False)],
+)
+def test_warnings_about_the_adaptation_make_a_run_not_valid(record, routing, faults, doubted):
+    warned = Adaptation("port-statistics", 3, ("s1 answers requests for port statistics late", "s2 too"))
+    options = replace(record.fabric.options, routing=routing)
+    record = replace(record, fabric=replace(record.fabric, options=options), adaptation=warned, faults=faults)
+    reasons = summarise(record).fidelity.reasons
+    assert any("s1 answers requests for port statistics late" in reason for reason in reasons) == doubted
 
 
 def host_bytes(record, **others):

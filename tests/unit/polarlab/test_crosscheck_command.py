@@ -105,7 +105,12 @@ def test_replications_are_judged_by_the_interval_of_what_was_measured(tmp_path, 
     # Three equal measurements have an interval of no width.
     assert (one["queueing_frame_times"]["ci95"], one["queueing_frame_times"]["within"]) == (0, False)
     assert entry.main(["crosscheck", str(folder)]) == 0
-    assert re.search(r"queueing +1.5 \+- 0 ", capsys.readouterr().out)
+    assert re.search(r"queueing +1.5 \+- 0 .* yes *$", capsys.readouterr().out, re.MULTILINE)
+    path = folder / "seed-2" / "summary.json"
+    doubted = records.SUMMARY.fidelity.doubted("a switch stood still")
+    path.write_text(json.dumps({**json.loads(path.read_text()), "fidelity": plain(doubted)}))
+    assert entry.main(["crosscheck", str(folder)]) == 0
+    assert re.search(r"queueing +1.5 \+- 0 .* no *$", capsys.readouterr().out, re.MULTILINE)
 
 
 def test_replications_of_a_sweep_are_compared_and_judged(tmp_path, capsys):

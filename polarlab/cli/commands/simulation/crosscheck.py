@@ -75,6 +75,7 @@ def _print(agreement: Mapping[str, Any]) -> None:
         | {
             "measured": f"{readable(group[name]['mean'])} +- {readable(group[name]['ci95'])}",
             **{key: readable(group[name][key]) for key in ("simulated", "within")},
+            "valid": readable(_all_valid(agreement, group)),
         }
         for group in agreement.get("replicated", ())
         for name, title in _QUANTITIES.items()
@@ -83,6 +84,16 @@ def _print(agreement: Mapping[str, Any]) -> None:
     if means:
         print()
         print_table(means, tuple(means[0]))
+
+
+def _all_valid(agreement: Mapping[str, Any], group: Mapping[str, Any]) -> bool:
+    """Returns whether all replications of a point are valid."""
+    keys = ("routing", "pattern", "load", "options")
+    return all(
+        point["valid"]
+        for point in agreement["points"]
+        if all(point.get(key) == group.get(key) for key in keys)
+    )
 
 
 def _point_of(record: Mapping[str, Any]) -> dict[str, str]:
