@@ -7,6 +7,7 @@ from typing import Any
 
 from experiments.codec import plain
 from experiments.comparison.model import Comparison, JsonValue, ValueRow, rows_of
+from experiments.spec.files.inputs import INPUTS
 from experiments.spec.options import options_of
 
 # Groups of settings whose entries are named without the group.
@@ -45,6 +46,8 @@ def flat_settings(manifest: Any) -> dict[str, JsonValue]:
             else:
                 flat[f"{group}.{name}" if name in own else name] = value
     flat |= _options(experiment, flat)
+    if INPUTS in experiment:
+        flat[INPUTS] = experiment[INPUTS]
     return dict(sorted(flat.items(), key=lambda entry: entry[0].split(".")[0] in _ORIGIN))
 
 

@@ -54,8 +54,8 @@ def draw_links(run: Run | Simulation) -> Figure:
 
 def _topology(run: Run | Simulation, names: list[str]) -> Topology | None:
     try:
-        manifest = run.manifest
-        topology = graph_of_results(run.folder, manifest.name, manifest.params, manifest.experiment)
+        experiment = run.manifest.experiment
+        topology = graph_of_results(run.folder, run.summary.name, run.summary.params, experiment)
     except ParameterError:  # its file has changed or is gone
         return None
     same = [link.name for link in directed_links(topology)] == names
