@@ -92,6 +92,9 @@ _OF_THE_PAGE = (
 )
 _FIONBIO = 0x5421
 _COMMANDS_OF_FCNTL = (fcntl.F_GETFD, fcntl.F_SETFD, fcntl.F_GETFL, fcntl.F_SETFL, fcntl.F_DUPFD_CLOEXEC)
+_WAITS_AND_WAKES = (0, 1, 3, 4, 5, 9, 10)  # operations of futex(2) without priority inheritance
+_FLAGS_OF_FUTEX = (0, 128, 256, 128 | 256)  # FUTEX_PRIVATE_FLAG, FUTEX_CLOCK_REALTIME
+_FIRST_CLOCK_OF_A_PROCESS = 1 << 31  # its number has the bits of the process id, inverted
 _REFUSALS_TO_THE_PAGE = (
     # An open socket may be shared with another process, which would be affected by any change. asyncio sets
     # TCP_NODELAY.
@@ -102,7 +105,21 @@ _REFUSALS_TO_THE_PAGE = (
     _Refusal("ioctl", errno.EPERM, (_Test(1, _IS, _FIONBIO, holds=False),)),
     # Limits of a process do not count shared memory.
     _Refusal("mmap", errno.EPERM, (_Test(3, _HAS, mmap.MAP_SHARED),)),
-    _Refusal("prlimit64", errno.EPERM, (_Test(0, _IS, 0, holds=False),)),  # only its own limits
+    # Only its own values: without root, the answers would show which other processes run.
+    *(
+        _Refusal(name, errno.EPERM, (_Test(0, _IS, 0, holds=False),))
+        for name in ("prlimit64", "sched_getaffinity")
+    ),
+    *(
+        _Refusal(name, errno.EPERM, (_Test(0, _AT_LEAST, _FIRST_CLOCK_OF_A_PROCESS),))
+        for name in ("clock_gettime", "clock_getres", "clock_nanosleep")
+    ),
+    # With priority inheritance, the kernel looks for the thread whose number is in the word.
+    _Refusal(
+        "futex",
+        errno.EPERM,
+        tuple(_Test(1, _IS, one | flag, holds=False) for one in _WAITS_AND_WAKES for flag in _FLAGS_OF_FUTEX),
+    ),
 )
 
 

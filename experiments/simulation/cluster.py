@@ -16,6 +16,7 @@ from experiments.events.notices import Notice
 from experiments.planned_fabric import PlannedFabric
 from experiments.points.engine import Ended, Group
 from experiments.simulation.address import TLS_FILES, Scheduler
+from experiments.simulation.checked_outcome import check_outcome
 from experiments.simulation.code_version import code_version
 from experiments.simulation.task import Outcome, Task, task_of
 from topology.errors import MachineError, UsageError
@@ -104,13 +105,14 @@ class Cluster:
             wait: whether to wait for the next point that ends; it is then the only one yielded.
 
         Raises:
-            MachineError: the scheduler is gone, a worker has a different version of the code, or several
-                workers died while they simulated the same point.
+            MachineError: the scheduler is gone, a worker has a different version of the code or returned an
+                impossible outcome, or several workers died while they simulated the same point.
         """
         there = [one for one in self._under_way if one.status == "finished"]
         for future in [next(self._completed)] if wait and self._under_way else there:
             group, point, task = self._under_way.pop(future)
-            outcome, fabric = self._result(future), self._open_fabrics[group].fabric
+            fabric = self._open_fabrics[group].fabric
+            outcome = self._result(future, task, fabric)
             with contextlib.suppress(Exception):  # the scheduler may be gone
                 self.slots = _slots(sum(self._client.nthreads().values()))  # workers may have joined
             yield group, point, _simulated(group).outcome(fabric, point, task, outcome)
@@ -127,7 +129,7 @@ class Cluster:
         with contextlib.suppress(Exception):  # the scheduler may be gone
             self._client.cancel([*futures], force=True)
 
-    def _result(self, future: Any) -> Outcome:
+    def _result(self, future: Any, task: Task, fabric: PlannedFabric) -> Outcome:
         """Returns the result of a submitted task; raises MachineError if the cluster could not compute it."""
         try:
             result = future.result()
@@ -147,9 +149,19 @@ class Cluster:
                     f"the scheduler at {self._address} is gone; start it and repeat the command to resume"
                 ) from None
             raise RuntimeError(f"{type(error).__name__} on a worker: {str(error)!r}") from error
-        if not isinstance(result, Outcome):
-            raise MachineError(f"workers of {self._address} must return an Outcome, got {result!r}")
-        return result
+        try:
+            return check_outcome(result, task, fabric.tables)
+        except ValueError as error:
+            raise MachineError(
+                f"worker {self._worker_of(future)!r} returned an invalid outcome: {error}"
+            ) from None
+
+    def _worker_of(self, future: Any) -> str:
+        """Returns the address of a worker that has the result of a task; the scheduler's if it is gone."""
+        with contextlib.suppress(Exception):  # the scheduler may be gone
+            for workers in self._client.who_has([future]).values():
+                return str(min(workers))
+        return self._address
 
 
 def _slots(threads: int) -> int:

@@ -27,6 +27,8 @@ from experiments.spec.fabric import FabricOptions
 from experiments.spec.files.experiment_file import check_kept
 from experiments.spec.files.inputs import check_inputs
 from experiments.spec.files.named import pattern_file
+from experiments.spec.options import RUN, option_of
+from experiments.spec.traffic import MAX_PACKETS_PER_S
 from routing.plan.model import RoutePlan
 from routing.registry import make_plan, routing
 from simulation.bucket_loop import BucketLoop
@@ -39,6 +41,7 @@ from topology.base import Topology
 from topology.errors import MachineError, ParameterError
 from topology.files.writing import open_folder
 from topology.links import LinkSpec
+from traffic.wire.layout import check_frame_bytes
 from traffic.workload.patterns import Pattern, make_pattern
 from traffic.workload.schedule import PatternSchedule
 
@@ -60,7 +63,8 @@ def crosscheck(folder: Path, on_event: OnEvent) -> Crosscheck:
         on_event: called with an event after every point.
 
     Raises:
-        ParameterError: the folder has results of another kind, or no point that can be simulated.
+        ParameterError: the folder has results of another kind, no point that can be simulated, or one that no
+            run can have measured.
     """
     plans: dict[str, tuple[RoutePlan, ForwardingTables]] = {}
     topology: Topology | None = None
@@ -73,6 +77,10 @@ def crosscheck(folder: Path, on_event: OnEvent) -> Crosscheck:
         if not _is_repeatable(summary):
             continue
         topology = topology or graph_of_results(folder, summary.name, summary.params, experiment)
+        try:
+            _check_possible(summary, flows or _FLOWS, topology.endpoints(summary.hosts))
+        except ParameterError as error:
+            raise ParameterError(f"{folder} is damaged: {error}") from None
         # Whoever owns the results chose the names of files in them, so they are read with that user's rights.
         with open_folder(folder).rights():
             pattern = make_pattern(summary.pattern, topology, summary.hosts, summary.seed)
@@ -149,6 +157,22 @@ def _is_repeatable(summary: Summary) -> bool:
     """
     measured = summary.load is not None and summary.measured_s and summary.queueing_frame_times is not None
     return bool(measured and summary.faults is None and summary.repeat is None)
+
+
+def _check_possible(summary: Summary, flows: int, hosts: int) -> None:
+    """Raises ParameterError if no run can have sent a result's packets, whose simulation might never end."""
+    longest_s = option_of("duration", RUN).most or 0
+    for name, seconds in (("warmup_s", summary.warmup_s), ("measured_s", summary.measured_s)):
+        if not 0 <= seconds <= longest_s:
+            raise ParameterError(f"{name} must be 0 to {longest_s:g}, got {seconds:g}")
+    option_of("load", RUN).check(summary.load)
+    option_of("flows", RUN).check(flows)
+    check_frame_bytes(summary.frame_bytes, summary.mtu)
+    packets_per_s = hosts * float(summary.load or 0) * summary.link_rate_bps / (summary.frame_bytes * 8)
+    if packets_per_s > MAX_PACKETS_PER_S:
+        raise ParameterError(
+            f"packets of all hosts must be at most {MAX_PACKETS_PER_S:,}/s, got {packets_per_s:,.0f}/s"
+        )
 
 
 def _point(

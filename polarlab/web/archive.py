@@ -17,6 +17,7 @@ _MAX_DEPTH = 64  # limit of nested folders, because all are open at the same tim
 _FIRST_S, _LAST_S = 315_619_200, 4_354_646_400  # ZIP archives can represent times from 1980 to 2107
 _PASS = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC  # without O_NONBLOCK a FIFO would block
 MAX_ARCHIVE_BYTES = 32 << 20  # limit before compression; a message on the channel may have 64 MiB
+_ENTRY_BYTES = 1 << 10  # what a file or a folder counts besides its content and its path
 
 
 class Results:
@@ -44,28 +45,39 @@ class Results:
 
         Raises:
             ParameterError: no folder of this session has this name.
-            UsageError: the folder is gone, was replaced, or is too large.
+            UsageError: the folder is gone or was replaced, is too large, or has too many files.
         """
         if name not in self._folders:
             raise ParameterError(f"results must be from this session, got {name!r}")
         path, before = self._folders[name]
         buffer = io.BytesIO()
         with zipfile.ZipFile(buffer, "w", zipfile.ZIP_DEFLATED) as archive:
-            room = MAX_ARCHIVE_BYTES
             for place, written_s, content in _files(path, before):
-                room -= len(content)
-                if room < 0:
-                    raise UsageError(f"{path} must be at most {MAX_ARCHIVE_BYTES >> 20} MiB; copy it instead")
-                text = os.fsencode(f"{name}/{place}").decode(errors="backslashreplace")
                 written = time.localtime(min(max(written_s, _FIRST_S), _LAST_S))
-                info = zipfile.ZipInfo(text, written[:6])
+                info = zipfile.ZipInfo(place, written[:6])
                 info.external_attr = 0o644 << 16
                 archive.writestr(info, content, zipfile.ZIP_DEFLATED)
         return name, buffer.getvalue()
 
 
+class _Room:
+    """The bytes that an archive may still have, of contents, paths and entries."""
+
+    def __init__(self, path: Path) -> None:
+        self._path, self.left = path, MAX_ARCHIVE_BYTES
+
+    def take(self, count: int) -> None:
+        """Subtracts bytes; raises UsageError if there are not as many left."""
+        self.left -= count
+        if self.left < 0:
+            raise UsageError(
+                f"{self._path} must have at most {MAX_ARCHIVE_BYTES >> 20} MiB, with paths and "
+                f"{_ENTRY_BYTES >> 10} KiB for each file or folder; copy it instead"
+            )
+
+
 def _files(path: Path, before: os.stat_result) -> Iterator[tuple[str, float, bytes]]:
-    """Yields (path, time, content) for each file in a folder, in order."""
+    """Yields (path in the archive, time, content) for each file in a folder, in order."""
     gone = UsageError(f"{path} was moved or replaced since it was measured")
     try:
         top = os.open(path, _PASS | os.O_DIRECTORY)
@@ -74,38 +86,49 @@ def _files(path: Path, before: os.stat_result) -> Iterator[tuple[str, float, byt
     try:
         if not os.path.samestat(os.fstat(top), before):
             raise gone
-        yield from _files_of(top, "", _MAX_DEPTH)
+        yield from _files_of(top, _text(path.name), _MAX_DEPTH, _Room(path))
     finally:
         os.close(top)
 
 
-def _files_of(folder: int, place: str, depth: int) -> Iterator[tuple[str, float, bytes]]:
-    """Yields (path, time, content) for each file in an open folder, then for the folders in it.
+def _files_of(folder: int, place: str, depth: int, room: _Room) -> Iterator[tuple[str, float, bytes]]:
+    """Yields (path in the archive, time, content) for each file in an open folder, then in its folders.
 
     An entry that is listed as a file or a folder may be something else when it is opened.
     """
     if not depth:
         raise UsageError(f"results must be at most {_MAX_DEPTH} folders deep; copy them instead")
+    entries = []
     with os.scandir(folder) as listed:
-        entries = sorted((entry.is_dir(follow_symlinks=False), entry.name) for entry in listed)
-    for is_folder, name in entries:
+        for entry in listed:
+            inside = f"{place}/{_text(entry.name)}"
+            room.take(_ENTRY_BYTES + 2 * len(inside.encode()))  # an archive has each path twice
+            entries.append((entry.is_dir(follow_symlinks=False), entry.name, inside))
+    for is_folder, name, inside in sorted(entries):
         with suppress(OSError):  # deleted or replaced meanwhile, or a symbolic link
             if not is_folder:
-                read = _read(name, folder)
+                read = _read(name, folder, room)
                 if read:
-                    yield f"{place}{name}", *read
+                    yield inside, *read
                 continue
             inner = os.open(name, _PASS | os.O_DIRECTORY, dir_fd=folder)
             try:
-                yield from _files_of(inner, f"{place}{name}/", depth - 1)
+                yield from _files_of(inner, inside, depth - 1, room)
             finally:
                 os.close(inner)
 
 
-def _read(name: str, folder: int) -> tuple[float, bytes] | None:
-    """Returns (time, content) of a file in an open folder; reads at most one byte more than the limit."""
+def _read(name: str, folder: int, room: _Room) -> tuple[float, bytes] | None:
+    """Returns (time, content) of a file in an open folder; reads at most one byte more than there is room."""
     with open(name, "rb", opener=lambda path, _: os.open(path, _PASS, dir_fd=folder)) as file:
         status = os.fstat(file.fileno())
         if not stat.S_ISREG(status.st_mode) or status.st_nlink != 1:
             return None
-        return status.st_mtime, file.read(MAX_ARCHIVE_BYTES + 1)
+        content = file.read(room.left + 1)
+    room.take(len(content))
+    return status.st_mtime, content
+
+
+def _text(name: str) -> str:
+    """Returns a file name, which need not be UTF-8, as text."""
+    return os.fsencode(name).decode(errors="backslashreplace")

@@ -6,6 +6,8 @@ from typing import Annotated, Any
 
 import msgspec
 
+from topology.errors import UsageError
+
 # Longest line to the web process: a state of 1,274 links has 30 KB, an archive of results a few MB.
 MAX_BYTES = 64 << 20
 # Longest line from the web process, which is not trusted.
@@ -66,6 +68,14 @@ _to_fabric, _to_web = msgspec.json.Decoder(ToFabric), msgspec.json.Decoder(ToWeb
 def line_of(message: ToFabric | ToWeb) -> bytes:
     """Returns a message as a line."""
     return msgspec.json.encode(message) + b"\n"
+
+
+def check_length(message: ToWeb) -> None:
+    """Raises UsageError if a message is too long for the web process, which would end."""
+    if (length := len(line_of(message))) > MAX_BYTES:
+        raise UsageError(
+            f"the live page shows at most {MAX_BYTES >> 20} MiB at a time, got {length / 2**20:.0f} MiB"
+        )
 
 
 class ChannelError(ValueError):

@@ -23,11 +23,11 @@ from experiments.events.base import Event, OnEvent, ignore
 from experiments.observation.description import describe
 from experiments.observation.model import Entry, FabricState
 from experiments.observation.recording import Recording
-from experiments.observation.timeline import Timeline
+from experiments.observation.timeline import MAX_ENTRIES, Timeline
 from polarlab.error_log import write_log
 from polarlab.web.actions import Measure, PageVerbs, ReplayVerbs, actions, page_of
 from polarlab.web.address import WebAddress
-from polarlab.web.channel import About, Answer, Ask, ToFabric, ToWeb, Watchers
+from polarlab.web.channel import About, Answer, Ask, ToFabric, ToWeb, Watchers, check_length
 from polarlab.web.channel import Event as TimelineEvent
 from polarlab.web.events import PageEnded, PageReady, PageTrouble, ViewerAwaited
 from polarlab.web.handlers import answer
@@ -38,6 +38,7 @@ _END_S = 2.0  # how long to wait at the end for a request in progress
 _POLL_S = 0.1
 _DRAWN_S = 2.0  # from a viewer's connection until its page is drawn
 _MAX_LOGS = 10  # limit of logs of internal errors
+_MAX_CHARACTERS = 5_000  # limit of an event's text
 
 if TYPE_CHECKING:  # at run time only where Mininet is known to be there
     from experiments.live_fabric import LiveFabric
@@ -210,16 +211,21 @@ class PageServer:
             recording: the results.
             read: returns the recording of another one of their points; None if there are none.
             ended: whether they have just been measured: their end is shown first.
+
+        Raises:
+            UsageError: the description of the fabric or of the points is too long.
         """
-        self._verbs = verbs = ReplayVerbs(recording, read and (lambda point: self.replay(read(point), read)))
+        verbs = ReplayVerbs(recording, read and (lambda point: self.replay(read(point), read)))
         first = len(recording.states) - 1 if ended else 0
         description = replace(recording.description, actions=verbs.allowed, shown_first=first)
-        self._recording = replace(recording, description=description)
-        self._send_about(page_of(description))
+        page = page_of(description)
+        check_length(About(page))
+        self._verbs, self._recording = verbs, replace(recording, description=description)
+        self._send_about(page)
         self._send_recording(recording)
 
     def _send_recording(self, recording: Recording) -> None:
-        for entry in recording.entries:
+        for entry in recording.entries[-MAX_ENTRIES:]:
             self._send_entry(entry)
         self._send_state(recording.states[-1])  # for programs; the page draws the state at its slider
 
@@ -247,6 +253,8 @@ class PageServer:
         self._web.send(About(fabric))
 
     def _send_entry(self, entry: Entry) -> None:
+        if len(entry.text) > _MAX_CHARACTERS:  # of results, for example
+            entry = replace(entry, text=f"{entry.text[:_MAX_CHARACTERS]}...")
         self._web.send(TimelineEvent(msgspec.to_builtins(entry)))
 
     def _send_state(self, state: FabricState) -> None:

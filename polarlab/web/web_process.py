@@ -22,14 +22,25 @@ from emulation.kernel.namespaces import in_new_pid_namespace
 from emulation.kernel.system_calls import name_thread
 from experiments.observation.model import FabricState
 from polarlab.error_log import escaped, new_log, write_text
-from polarlab.web.channel import MAX_ASKED_BYTES, ChannelError, Now, ToFabric, ToWeb, line_of, to_fabric
-from topology.errors import MachineError
+from polarlab.web.channel import (
+    MAX_ASKED_BYTES,
+    MAX_BYTES,
+    Answer,
+    ChannelError,
+    Now,
+    ToFabric,
+    ToWeb,
+    check_length,
+    line_of,
+    to_fabric,
+)
+from topology.errors import MachineError, UsageError
 from traffic.engine.child_process import start_python
 
 _SERVICE = ("-m", "polarlab.web.service")
 _START_TIMEOUT_S = 30.0
 _MAX_WAITING = 10_000  # limit of messages that the web process has not received
-_MAX_WAITING_BYTES = 64 << 20  # limit of their bytes, not counting the first
+_MAX_WAITING_BYTES = MAX_BYTES  # limit of their bytes
 _MAX_RECEIVED, _RECEIVED_S = 200, 0.1  # limit of messages received from the web process, and its interval
 _MAX_LOGGED_BYTES, _LOGGED_S = 64 << 10, 3600.0  # limit of its standard error, and the interval of that
 _END_S = 2.0
@@ -50,12 +61,22 @@ class Outbox:
         self._latest_lock = threading.Lock()
 
     def put(self, message: ToWeb) -> bool:
-        """Queues a message and returns whether there was room for it."""
+        """Queues a message and returns whether there was room for it; instead of an answer, an error fits."""
         # A state is filled in when it is sent, so it has no length yet.
-        line = message if isinstance(message, Now) else line_of(message)
+        fits = self._put(message if isinstance(message, Now) else line_of(message))
+        if fits or not isinstance(message, Answer):
+            return fits
+        try:
+            check_length(message)
+            status, text = 503, "too many answers are waiting; try again later"
+        except UsageError as error:
+            status, text = 400, str(error)
+        return self._put(line_of(Answer(message.number, status, {"error": text})))
+
+    def _put(self, line: Now | bytes) -> bool:
         length = len(line) if isinstance(line, bytes) else 0
         with self._bytes_lock:
-            if self._bytes and self._bytes + length > _MAX_WAITING_BYTES:
+            if self._bytes + length > _MAX_WAITING_BYTES:
                 return False
             try:
                 self._lines.put_nowait(line)
@@ -87,7 +108,9 @@ class Outbox:
             else:
                 with self._latest_lock:
                     latest = self._latest.pop() if self._latest else None
-                yield line_of(Now(msgspec.to_builtins(latest)))
+                line = line_of(Now(msgspec.to_builtins(latest)))
+                if len(line) <= MAX_BYTES:
+                    yield line
 
 
 class WebProcess:

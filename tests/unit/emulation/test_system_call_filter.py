@@ -12,7 +12,7 @@ pytestmark = pytest.mark.skipif(
     platform.machine() not in ("x86_64", "aarch64", "riscv64"), reason="no filter for this architecture"
 )
 PRELUDE = """
-import ctypes, errno, fcntl, mmap, os, signal, socket, struct, subprocess, sys, threading
+import ctypes, errno, fcntl, mmap, os, signal, socket, struct, subprocess, sys, threading, time
 from emulation.kernel.system_call_filter import filter_calls
 from emulation.kernel.system_calls import number
 from emulation.kernel.system_calls import set_no_new_privileges
@@ -94,6 +94,27 @@ print(made("fcntl", 1, 1031, 1 << 20), made("fcntl", 1, 8, 1), made("ioctl", 0, 
 print(made("tgkill", os.getppid(), os.getppid(), 0), made("prlimit64", os.getppid(), 7, 0, 0))
 """
     assert set(printed(OF_THE_PAGE, code)) == {"EPERM", "ENOSYS"}  # of calls that hosts must not make either
+
+
+def test_the_page_does_not_learn_which_processes_run():
+    """Neither by affinities, nor by clocks of processes, nor by locks that others seem to hold."""
+    code = """
+word = ctypes.create_string_buffer(256)
+def answers(process):
+    word[:4] = struct.pack("=i", process)
+    clock = (~process << 3) | 2
+    yield made("sched_getaffinity", process, 128, ctypes.addressof(word))
+    yield made("clock_gettime", clock, ctypes.addressof(word) + 16)
+    yield made("clock_getres", clock, ctypes.addressof(word) + 16)
+    yield made("clock_nanosleep", clock, 1, ctypes.addressof(word) + 16, 0)
+    for operation in (6, 7, 8, 11, 12, 13):
+        yield made("futex", ctypes.addressof(word), operation | 128, 0, 0, ctypes.addressof(word), 0)
+print(*{answer for process in (os.getppid(), 1, (1 << 22) + 1) for answer in answers(process)})
+lock = threading.Lock()
+print(len(os.sched_getaffinity(0)) > 0, time.process_time() > 0)
+print(*[lock.acquire(timeout=0.01) for _ in range(2)])
+"""
+    assert printed(OF_THE_PAGE, code) == ["EPERM", "True", "True", "True", "False"]
 
 
 def test_a_listening_socket_cannot_be_spoilt_for_the_next_process_that_serves_at_it():

@@ -460,6 +460,39 @@ def test_a_cluster_makes_plans_for_faults_and_loops_anew(workers, tmp_path):
         assert here.summary(point).faults.replanned
 
 
+def lying(value):
+    """Returns what makes a worker return a wrong `latency_sum` in each outcome, or the right one again."""
+
+    def lie():
+        import dataclasses
+
+        from experiments.simulation import cluster
+
+        cluster.honest = honest = getattr(cluster, "honest", cluster.done_on_worker)
+
+        def done(*given):
+            outcome = honest(*given)
+            changed = dataclasses.replace(outcome.result, latency_sum=value)
+            return dataclasses.replace(outcome, result=changed)
+
+        cluster.done_on_worker = honest if value is None else done
+
+    return lie
+
+
+def test_an_impossible_outcome_is_named_with_its_worker_and_leaves_nothing(workers, tmp_path):
+    given = {**SWEPT, "loads": "0.1", "routings": "min", "scheduler": workers[0], **TRUSTED}
+    with importlib.import_module("distributed").Client(workers[0], timeout=30) as client:
+        client.run(lying(float("nan")))
+        try:
+            with pytest.raises(MachineError, match=r"worker 'tcp://[0-9.:]+' .*latency_sum"):
+                polarlab.sweep("polarfly", out=tmp_path / "swept", **given)
+        finally:
+            client.run(lying(None))
+    swept = polarlab.sweep("polarfly", out=tmp_path / "swept", **given)
+    assert [row.stable for row in swept.points.values()] == [True]
+
+
 def test_a_cluster_simulates_curves_of_papers_with_tables_that_travel_once(workers, tmp_path, monkeypatch):
     sent = []
 

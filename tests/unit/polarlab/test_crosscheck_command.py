@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from support.builders import records
 from support.builders.result_folders import write_replications, write_run, write_sweep
+from support.fixtures.alarms import no_longer_than
 
 import polarlab
 from controller.adaptation_loop import step_s
@@ -49,6 +50,26 @@ def test_an_adaptive_point_has_the_controllers_law_at_its_period(tmp_path, monke
     step = step_s(summary.link_rate_bps, summary.queue_packets)
     assert periods == [pytest.approx(step * packets_per_s * 4, abs=0.5)]
     assert point["accepted_simulated"] == pytest.approx(records.SUMMARY.load, rel=0.1)
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {"measured_s": 1e9},
+        {"warmup_s": 1e12},
+        {"warmup_s": -1.0},
+        {"load": 1e300},
+        {"frame_bytes": 1},
+        {"link_rate_bps": 10**10},
+    ],
+)
+def test_packets_that_no_run_can_have_sent_are_refused_at_once(tmp_path, capsys, changed):
+    folder = write_run(tmp_path / "run", records.summary(**MEASURED))
+    kept = folder / "summary.json"
+    kept.write_text(json.dumps(json.loads(kept.read_text()) | changed))
+    with no_longer_than(10):
+        assert entry.main(["crosscheck", str(folder)]) == 2
+    assert f"{folder} is damaged: " in capsys.readouterr().err
 
 
 def test_the_table_has_a_line_for_each_point(tmp_path, monkeypatch, capsys):

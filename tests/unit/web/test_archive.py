@@ -121,3 +121,15 @@ def test_a_folder_that_is_too_large_is_refused(results, folder, monkeypatch):
     (folder / "large.csv").write_bytes(b"x" * 1_001)
     with pytest.raises(UsageError, match="at most"):
         results.archive("run")
+
+
+@pytest.mark.parametrize("kind", ["files", "folders"])
+def test_paths_and_entries_count_even_if_they_are_empty(results, folder, monkeypatch, kind):
+    """Programs on hosts name what they leave: a path has up to 16 KiB."""
+    monkeypatch.setattr(archive, "MAX_ARCHIVE_BYTES", 1 << 20)
+    inner = folder.joinpath(*["d" * 250] * 10)
+    inner.mkdir(parents=True)
+    for number in range(300):
+        (inner / str(number)).touch() if kind == "files" else (inner / str(number)).mkdir()
+    with pytest.raises(UsageError, match="at most"):
+        results.archive("run")

@@ -30,10 +30,11 @@ from emulation.hosts.identity import PAGE_NUMBER
 from experiments.events.base import ignore
 from experiments.observation.recording import read_recording
 from polarlab.web.address import WebAddress, parse_address
+from polarlab.web.channel import MAX_BYTES
 from polarlab.web.events import PageEnded, PageReady, ViewerAwaited
 from polarlab.web.live_page import LivePage
 from polarlab.web.page_server import PageServer
-from topology.errors import MachineError, ParameterError
+from topology.errors import MachineError, ParameterError, UsageError
 
 
 def test_the_page_and_its_files_are_served(client):
@@ -308,6 +309,25 @@ def test_a_replay_that_is_started_again_is_told_again(client, recorded_run):
         page.restart()
         assert timeline_of(ask, count) == told
         assert ask.json("/api/fabric")["replay"] == recorded_run.name
+
+
+def test_results_that_are_too_long_for_the_page_do_not_end_it(client, recorded_run):
+    """Results of others say how many states they have, and how long their texts are."""
+    recording = read_recording(recorded_run)
+    long = "x" * (MAX_BYTES // 2)
+    states = tuple(replace(state, headline=long) for state in recording.states[:2])
+    entries = (replace(recording.entries[0], text=2 * long),)
+    described = replace(recording, description=replace(recording.description, points=(2 * long,)))
+    with PageServer(WebAddress("127.0.0.1", 0)) as page:
+        ask = type(client)(page)
+        page.replay(replace(recording, states=states, entries=entries))
+        with pytest.raises(UsageError, match="64 MiB"):
+            page.replay(described)
+        assert len(timeline_of(ask, 1)[0]["text"]) < 10_000
+        status, _, body = ask("GET", "/api/recording")
+        assert status == 400
+        assert "64 MiB" in json.loads(body)["error"]
+        assert ask.json("/api/fabric")["points"] == []
 
 
 def test_another_point_of_a_sweep_is_shown(tmp_path):

@@ -11,7 +11,7 @@ import pytest
 
 from experiments.observation.model import FabricState
 from polarlab.web.address import WebAddress
-from polarlab.web.channel import About, Answer, Event, Now, Watchers, line_of, to_fabric, to_web
+from polarlab.web.channel import MAX_BYTES, About, Answer, Event, Now, Watchers, line_of, to_fabric, to_web
 from polarlab.web.page_server import PageServer
 from polarlab.web.service import hub as hub_module
 from polarlab.web.service.hub import Hub, Unanswered
@@ -318,6 +318,18 @@ def test_states_go_on_when_the_web_process_did_not_take_some():
     outbox.end()
     [told] = [to_web(line) for line in lines]
     assert told.state["number"] == 2
+
+
+def test_answers_for_which_there_is_no_room_are_replaced_by_errors():
+    """Their clients wait for them as long as the fabric reports states."""
+    outbox = Outbox()
+    half = MAX_BYTES * 2 // 5  # a file is sent in base64, in four bytes for three
+    for number, length in ((1, half), (2, half), (3, 2 * half)):
+        assert outbox.put(Answer(number, 200, None, file=bytes(length)))
+    outbox.end()
+    told = [to_web(line) for line in outbox.lines()]
+    assert [(one.number, one.status) for one in told] == [(1, 200), (2, 503), (3, 400)]
+    assert all(one.body["error"] for one in told[1:])
 
 
 def test_a_client_that_stays_gets_the_events_of_other_results_that_are_shown():
