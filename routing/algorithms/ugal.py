@@ -35,6 +35,7 @@ from routing.algorithms.group_detours import Intermediates, group_detours
 from routing.algorithms.packet_law import PacketLaw, PacketRule
 from routing.algorithms.routing import Routing
 from routing.compiler import SourceTable, SourceTableMaker, compile_plan, detour_bucket, evenly_spaced
+from routing.path_sets.hierarchical import dragonfly_of
 from routing.path_sets.registry import OVER, with_paths
 from routing.plan.groups import GroupRole, RouterView, group_number
 from routing.plan.model import Bucket, Group, GroupKind, RoutePlan, ToGroup
@@ -103,7 +104,8 @@ def ugal_plan(
     def bound(pair_distances: Distances) -> Distances:
         return np.where(pair_distances == 0, 0, 2 * diameter).astype(np.int16)
 
-    detours = _ByPaths(_distances(topology), RouterView.others)
+    one_group = np.zeros(topology.routers, np.int64)
+    detours = _ByPaths(_distances(topology), RouterView.others, one_group)
     return compile_plan(
         topology, hosts_per_router, NAME, bound, ugal_source_table(detours, intermediates, buckets)
     )
@@ -129,7 +131,7 @@ def ugal_group_plan(
             packets' TTL allows.
     """
     paths, bound, entries = group_detours(topology, BY_GROUP)
-    detours = _ByPaths(_distances(paths), entries)
+    detours = _ByPaths(_distances(paths), entries, dragonfly_of(topology, BY_GROUP).group_of)
     source_table = ugal_source_table(detours, intermediates, buckets)
     return compile_plan(paths, hosts_per_router, BY_GROUP, bound, source_table)
 
@@ -178,10 +180,12 @@ class _ByPaths:
     Attributes:
         distances: int16 array, N x N: hops of the minimal paths.
         choice: the routers that packets of each router may visit.
+        group_of: int64 array, N: the group of each router. A path visits no groups but those of its ends.
     """
 
     distances: Distances
     choice: Intermediates
+    group_of: npt.NDArray[np.int64]
 
     def kind(self, _view: RouterView, _destination: int) -> Hashable:
         """Returns None for all destinations: only their distances and ports divide them into groups."""
@@ -194,8 +198,10 @@ class _ByPaths:
         destinations leads back through the source.
         """
         away, onward = self.distances[view.router], self.distances[:, destinations]
-        # Exclude routers with a shortest path to a destination through the source: the detour could return.
-        fit = (away[:, None] + away[destinations][None, :] != onward).all(axis=1)
+        # Exclude routers with a minimal path to a destination through the source: the detour could return.
+        through = away[:, None] + away[destinations][None, :] == onward
+        own = self.group_of == self.group_of[view.router]
+        fit = ~(through & (own[:, None] | own[destinations])).any(axis=1)
         sets, taken = view.port_sets.sets(), set(view.minimal_ports[destinations[0]])
         fit &= np.array([taken.isdisjoint(ports) for ports in sets])[view.port_sets.codes]
         choice = np.array(self.choice(view), np.int64)

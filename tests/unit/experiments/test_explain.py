@@ -159,3 +159,12 @@ def test_routers_without_hosts_have_no_paths_to_explain():
     assert [path.switches for path in explanation.ways] == [("s1", "s4", "s3"), ("s1", "s5", "s3")]
     with pytest.raises(ParameterError, match="s4"):
         explain(topology, "min", 0, 3)
+
+
+def test_detours_by_group_also_start_at_the_router_of_the_link_that_they_avoid():
+    """Its own link is the one that fills under adversarial traffic."""
+    dragonfly = make_topology("dragonfly", {"a": 4, "h": 2})
+    for near, far in dragonfly.global_links.tolist():
+        detours = explain(dragonfly, "ugal-group", near, far).alternatives
+        assert detours
+        assert not [way for way in detours if near in way.switches[1:]]
