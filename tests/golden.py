@@ -42,6 +42,7 @@ OF_THEIR_TIME = {
     "core_seconds",
     "ended",
     "digest",  # of the code, which `kept_code.csv` translates
+    "inputs",  # of experiments; newer than these results
 }
 _POLARLAB = str(Path(sys.executable).with_name("polarlab"))
 

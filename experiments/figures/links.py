@@ -16,7 +16,7 @@ from experiments.figures.fabric import HEAT, draw_fabric, link_lines
 from experiments.figures.style import BLUE, DARK, heading, legend_above, legend_below, new_panels, set_title
 from experiments.results.link_loads import LINK_LOADS, directed_links, jain
 from experiments.results.open import Run, Simulation
-from experiments.results.run_directory import graph_of_results
+from experiments.results.run_directory import MANIFEST, graph_of_results
 from topology.base import Topology
 from topology.errors import ParameterError
 from topology.faults import ComponentKind, components_of_graph
@@ -53,8 +53,9 @@ def draw_links(run: Run | Simulation) -> Figure:
 
 
 def _topology(run: Run | Simulation, names: list[str]) -> Topology | None:
+    manifest = run.folder / MANIFEST
+    experiment = run.manifest.experiment if manifest.exists() else None
     try:
-        experiment = run.manifest.experiment
         topology = graph_of_results(run.folder, run.summary.name, run.summary.params, experiment)
     except ParameterError:  # its file has changed or is gone
         return None
