@@ -87,7 +87,7 @@ class OpenConnections(Generic[C]):
     def __init__(self, switches: int) -> None:
         """Starts with none, for a fabric with some number of switches."""
         self._limit = 2 * switches + _SPARE_CONNECTIONS
-        self._open: set[C] = set()
+        self._open: dict[C, None] = {}  # the oldest first
 
     def make_room(self) -> bool:
         """Closes a random unserved connection if the limit is reached, and returns whether it was.
@@ -101,17 +101,17 @@ class OpenConnections(Generic[C]):
             return False
         unserved = [connection for connection in self._open if not connection.served]
         loser = random.choice(unserved or list(self._open))  # noqa: S311  # no secret
-        self._open.remove(loser)
+        del self._open[loser]
         loser.refuse(f"the limit of {self._limit} open connections is reached")
         return True
 
     def add(self, connection: C) -> None:
         """Adds a connection."""
-        self._open.add(connection)
+        self._open[connection] = None
 
     def discard(self, connection: C) -> None:
         """Removes a connection that has ended."""
-        self._open.discard(connection)
+        self._open.pop(connection, None)
 
 
 @dataclass(frozen=True)
