@@ -331,7 +331,10 @@ def _parser() -> argparse.ArgumentParser:
 def _add_parent_options(parser: argparse.ArgumentParser) -> None:
     """Adds the options for a parent process, which may start several controllers one after another."""
     parser.add_argument(
-        "--queues-from", type=int, metavar="FD", help="descriptor of the socket over which the parent sends the sockets that read the queues"
+        "--queues-from",
+        type=int,
+        metavar="FD",
+        help="descriptor of the socket over which the parent sends the sockets that read the queues",
     )
     parser.add_argument(
         "--requests-from", type=int, metavar="FD", help="descriptor of the socket for drain requests"
