@@ -1,4 +1,4 @@
-"""What the application asks of a runtime: connections of switches, repeated steps, and long computations.
+"""Interface of a runtime, with what the application asks of it: connections, repeated steps, computations.
 
 There are two: `event_loop` (asyncio, with the parsers of os-ken) and `ryu_runtime` (Ryu's own). With both,
 everything but long computations runs in one thread, so that the application needs no locks.

@@ -42,7 +42,7 @@ hub.patch(thread=False)
 
 _cfg = load("cfg")
 _app_manager = load("base.app_manager")
-_Application: Any = _app_manager.RyuApp
+RyuApplication: Any = _app_manager.RyuApp
 _events = load("controller.ofp_event")
 _handler = load("controller.handler")
 _on: Callable[..., Callable[[Callable[..., None]], Callable[..., None]]] = _handler.set_ev_cls
@@ -69,7 +69,7 @@ def run(listener: Any, context: ssl.SSLContext | None, switches: int, applicatio
     _cfg.CONF.set_override("echo_request_interval", connections.echo_every_s(switches))
     _cfg.CONF.set_override("maximum_unreplied_echo_requests", connections.UNANSWERED_ECHOES)
     manager = _app_manager.AppManager.get_instance()
-    handshake = manager.instantiate(_Handshake, listener, context, switches)
+    handshake = manager.instantiate(Handshake, listener, context, switches)
     forwarder = manager.instantiate(_Forwarder, application)
     handshake.start()
     forwarder.start()
@@ -97,7 +97,7 @@ def _spawn(title: str, function: Callable[[], object]) -> Any:
     return hub.spawn(work)
 
 
-class _Forwarder(_Application):  # type: ignore[misc]
+class _Forwarder(RyuApplication):  # type: ignore[misc]
     """Forwards Ryu's events to the application, for which it is the runtime."""
 
     OFP_VERSIONS = codec.OPENFLOW_VERSIONS
@@ -157,7 +157,7 @@ class _Forwarder(_Application):  # type: ignore[misc]
         self._application.received(event.msg.datapath.socket, event.msg)
 
 
-class _Handshake(load("controller.ofp_handler").OFPHandler):  # type: ignore[misc]
+class Handshake(load("controller.ofp_handler").OFPHandler):  # type: ignore[misc]
     """Ryu's own handshake, on a listening socket that is already open."""
 
     error_msg_handler = None  # would only log, which takes a millisecond for each error of a switch
@@ -170,7 +170,7 @@ class _Handshake(load("controller.ofp_handler").OFPHandler):  # type: ignore[mis
         self._warnings = Warnings()
 
     def start(self) -> None:
-        _Application.start(self)
+        RyuApplication.start(self)
         self.threads.append(_spawn("the listening socket", self._accept))
 
     def _accept(self) -> None:

@@ -186,12 +186,12 @@ elif fault == "computation":
     app.PlanApp.connected = lambda self, switch: self._replan(0.0)
     replanner.surviving_plan = fail
 else:
-    start = runtime._Application.start
+    start = runtime.RyuApplication.start
     def start_and_lose_a_thread(application):
         start(application)
-        if isinstance(application, runtime._Handshake) == (fault == "handshake"):
+        if isinstance(application, runtime.Handshake) == (fault == "handshake"):
             runtime.hub.spawn(lambda: application.threads[0].throw(RuntimeError("broken on purpose")))
-    runtime._Application.start = start_and_lose_a_thread
+    runtime.RyuApplication.start = start_and_lose_a_thread
 sys.argv = ["service", "polarfly", "q=2", "--listen", f"unix:{path}", "--framework", name]
 sys.argv += ["--routing", "ugal-pf", "--link-rate", "1000000"]
 sys.exit(service.main())
