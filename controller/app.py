@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-import functools
 import math
 import time
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import Any
 
 from controller.adaptation_loop import AdaptiveLoop
 from controller.fabric_state import SetPort
 from controller.installer import Installer, Outcome, Stage
 from controller.occupancy.port_statistics import PortCounters, PortStatisticsOccupancy
-from controller.openflow import codec, runtime
+from controller.openflow import codec
 from controller.openflow.commands import AskPortStatistics, DropRules, Message, PutGroup, PutRule
+from controller.openflow.runtime import Runtime, Switch
 from controller.replanner import Replan, Replanner
 from controller.reports import (
     Adapted,
@@ -34,39 +34,10 @@ from controller.reports import (
     TakingOver,
     Warned,
     Warnings,
-    die,
     report,
 )
 from topology.addressing import dpid, dpid_router, switch_name
 from topology.drains import Drain
-
-Application = TypeVar("Application")
-Handler = Callable[[Application, Any], None]
-
-
-def fatal_on_error(handler: Handler[Application]) -> Handler[Application]:
-    """Returns a handler whose exceptions end the controller; the framework would only log them."""
-
-    @functools.wraps(handler)
-    def guarded(self: Application, event: Any) -> None:
-        try:
-            handler(self, event)
-        except Exception as error:  # the boundary to the framework's event loop, which swallows exceptions
-            die(f"{type(error).__name__} in {handler.__name__}: {error}")
-
-    return guarded
-
-
-def from_served(handler: Handler[Any]) -> Handler[Any]:
-    """Returns a handler that ignores messages on connections that its application does not serve."""
-
-    @functools.wraps(handler)
-    def guarded(self: Any, event: Any) -> None:
-        if self.serves(event.msg.datapath):
-            handler(self, event)
-
-    return guarded
-
 
 ADAPTATION_XID = 0xFFFFFFFE  # transaction id of the adaptive loop's messages; the installer's are smaller
 _REPORT_EVERY_S = 1.0
@@ -88,14 +59,12 @@ def _name(datapath_id: int) -> str:
     return switch_name(dpid_router(datapath_id))
 
 
-class PlanApp(runtime.Application):  # type: ignore[misc]
+class PlanApp:
     """Installs a plan on the switches that connect, replans after failures, and adapts groups to load.
 
-    Each method translates between the framework and the objects that make decisions: the installer, the
-    replanner with the fabric's state, and the adaptive loop.
+    Each method translates between the switches of a runtime (`controller.openflow.runtime`) and the objects
+    that make decisions: the installer, the replanner with the fabric's state, and the adaptive loop.
     """
-
-    OFP_VERSIONS = codec.OPENFLOW_VERSIONS
 
     def __init__(
         self,
@@ -104,7 +73,7 @@ class PlanApp(runtime.Application):  # type: ignore[misc]
         loop: AdaptiveLoop | None = None,
         requested_drain: Callable[[], Drain | None] = lambda: None,
     ) -> None:
-        """Prepares the application; `start` starts it.
+        """Prepares the application, which a runtime starts.
 
         Args:
             installer: installs the plan.
@@ -113,14 +82,13 @@ class PlanApp(runtime.Application):  # type: ignore[misc]
             requested_drain: returns the drain that the parent requested since the last call; None if it
                 requested none.
         """
-        super().__init__()
         self._requested_drain = requested_drain
         self._installer = installer
         self._replanner = replanner
         self._loop = loop
         self._warnings = Warnings()
         self._state_reports = StateReports(replanner.state)
-        self._datapaths: dict[int, Any] = {}  # of the fabric's switches
+        self._switches: dict[int, Switch] = {}  # the fabric's, by datapath id
         self._foreign: set[int] = set()  # datapath ids of the other switches reported so far
         self._in_charge = False
         self._installed_once = False  # whether all switches have ever been ready at the same time
@@ -130,22 +98,36 @@ class PlanApp(runtime.Application):  # type: ignore[misc]
         self._returning_rules = 0  # rules that a takeover changes to return to the first plan
         self._round_sent_s = 0.0
         self._paused_since_s: float | None = None
+        self._runtime: Runtime
+        self._planning = False  # in another thread
+        self._waits_for_plan = False  # whether that plan is the one with which it takes charge
+        self._adapting_due_s = time.monotonic()
+        self._adapted_reported, self._adapted_reported_s = 0, 0.0
+        self._handlers: dict[str, Callable[[Switch, Any], None]] = {
+            "OFPPortStatus": self._port_changed,
+            "OFPGroupDescStatsReply": self._groups_described,
+            "OFPFlowStatsReply": self._rules_described,
+            "OFPFlowDescStatsReply": self._rules_described,  # its name in OpenFlow 1.5
+            "OFPPortStatsReply": self._ports_counted,
+            "OFPBarrierReply": self._barrier_replied,
+            "OFPErrorMsg": self._error_received,
+        }
 
-    def start(self) -> None:
-        """Starts the threads: those of the framework, the replanning loop, and the adaptive loop, if any."""
-        super().start()
-        self.threads.append(runtime.spawn("the replanning loop", self._replan_loop))
+    def start(self, runtime: Runtime) -> None:
+        """Starts the replanning loop, and the adaptive loop, if any."""
+        self._runtime = runtime
+        runtime.repeat("the replanning loop", self._replan_step)
         if self._loop:
-            self.threads.append(runtime.spawn("the adaptive loop", self._adapt_loop))
+            runtime.repeat("the adaptive loop", self._adapt)
 
     # ---- replanning ----
 
-    def _replan_loop(self) -> None:
-        while True:
-            self._replan_step(time.monotonic())
-            runtime.sleep(_TICK_S)
+    def _replan_step(self) -> float:
+        if not self._planning:
+            self._replan_or_wait(time.monotonic())
+        return _TICK_S
 
-    def _replan_step(self, now_s: float) -> None:
+    def _replan_or_wait(self, now_s: float) -> None:
         state = self._replanner.state
         self._set_ports(state.tick(now_s))
         drain = self._requested_drain()
@@ -182,8 +164,13 @@ class PlanApp(runtime.Application):  # type: ignore[misc]
 
     def _replan(self, now_s: float) -> None:
         self._replan_started_s, self._returning_rules = now_s, 0
+        self._planning = True
         # In a thread of its own: a switch that gets no answer for some seconds closes its connection.
-        self._pending = self._replanner.replan(runtime.call_in_thread)
+        self._runtime.compute("the replanning loop", self._replanner.begin(), self._replanned)
+
+    def _replanned(self, replan: Replan) -> None:
+        self._planning = False
+        self._pending = self._replanner.finish(replan)
         if self._pending.problem:
             report(Warned(self._pending.problem))
         if self._pending.refusal:
@@ -195,6 +182,9 @@ class PlanApp(runtime.Application):  # type: ignore[misc]
                 self._pending.plan, self._pending.rounds, pauses=self._pending.unhurried
             )
         )
+        if self._waits_for_plan:
+            self._waits_for_plan = False
+            self._execute(self._installer.take_charge())
 
     def _take_charge_when_due(self, now_s: float) -> None:
         """Takes charge of the fabric once all switches have connected, or the missing ones are late.
@@ -215,13 +205,14 @@ class PlanApp(runtime.Application):  # type: ignore[misc]
         total = self._installer.total
         self._take_charge(Incomplete(total, names) if missing else TakingOver(total))
         avoids = state.failure().any_failed or self._replanner.drain.any_drained
-        if avoids:
-            self._replan(now_s)  # switches without earlier rules have the plan for no failures
+        if avoids:  # switches without earlier rules have the plan for no failures
+            self._waits_for_plan = True
+            self._replan(now_s)
+            return
         outcome = self._installer.take_charge()
-        if not avoids:
-            sent = (message.command for messages in outcome.messages.values() for message in messages)
-            self._returning_rules = sum(isinstance(command, PutRule | DropRules) for command in sent)
-            self._replan_started_s = now_s
+        sent = (message.command for messages in outcome.messages.values() for message in messages)
+        self._returning_rules = sum(isinstance(command, PutRule | DropRules) for command in sent)
+        self._replan_started_s = now_s
         self._execute(outcome)
 
     def _late(self, missing: frozenset[int], taking_over: bool, now_s: float) -> bool:
@@ -240,9 +231,9 @@ class PlanApp(runtime.Application):  # type: ignore[misc]
     def _set_ports(self, commands: list[SetPort]) -> None:
         for command in commands:
             datapath_id = dpid(command.router)
-            datapath = self._datapaths.get(datapath_id)
-            if datapath is not None and command.port in datapath.ports:
-                self._send(datapath, self._installer.set_port(datapath_id, command.port, down=command.down))
+            switch = self._switches.get(datapath_id)
+            if switch is not None and command.port in switch.ports:
+                self._send(switch, self._installer.set_port(datapath_id, command.port, down=command.down))
                 direction = "down" if command.down else "up"
                 report(PortSet(switch_name(command.router), command.port, direction))
 
@@ -250,38 +241,37 @@ class PlanApp(runtime.Application):  # type: ignore[misc]
         if outcome.messages:
             self._round_sent_s = time.monotonic()
         for datapath_id, messages in outcome.messages.items():
-            if datapath_id in self._datapaths:
+            if datapath_id in self._switches:
                 adapted = self._loop.adapted(datapath_id, messages) if self._loop else messages
-                self._send(self._datapaths[datapath_id], adapted)
+                self._send(self._switches[datapath_id], adapted)
         if outcome.updated and self._pending:
             replan, self._pending = self._pending, None
             report(replan.report(time.monotonic() - self._replan_started_s))
 
     # ---- adaptation ----
 
-    def _adapt_loop(self) -> None:
+    def _adapt(self) -> float:
         assert self._loop
-        reported, reported_s = 0, 0.0
-        due_s = time.monotonic()
-        while True:
-            self._adapt_step(self._loop)
-            if self._loop.groups_modified > reported and due_s - reported_s >= _REPORT_EVERY_S:
-                reported, reported_s = self._loop.groups_modified, due_s
-                report(Adapted(reported, round(self._loop.detoured(), 6)))
-            due_s = max(due_s + self._loop.every_s, time.monotonic())
-            runtime.sleep(due_s - time.monotonic())
+        self._adapt_groups(self._loop)
+        due_s, modified = self._adapting_due_s, self._loop.groups_modified
+        if modified > self._adapted_reported and due_s - self._adapted_reported_s >= _REPORT_EVERY_S:
+            self._adapted_reported, self._adapted_reported_s = modified, due_s
+            report(Adapted(modified, round(self._loop.detoured(), 6)))
+        now_s = time.monotonic()
+        self._adapting_due_s = max(due_s + self._loop.every_s, now_s)
+        return self._adapting_due_s - now_s
 
-    def _adapt_step(self, loop: AdaptiveLoop) -> None:
-        ready = self._installer.ready() & self._datapaths.keys()
+    def _adapt_groups(self, loop: AdaptiveLoop) -> None:
+        ready = self._installer.ready() & self._switches.keys()
         for datapath_id in loop.source.due(ready, time.monotonic()):
-            if datapath_id in self._datapaths:
-                self._send(self._datapaths[datapath_id], [Message(ADAPTATION_XID, AskPortStatistics())])
+            if datapath_id in self._switches:
+                self._send(self._switches[datapath_id], [Message(ADAPTATION_XID, AskPortStatistics())])
         restored = loop.restored
         for datapath_id, groups in loop.step(ready):
-            if datapath_id not in self._datapaths:  # disconnected during the send to another switch
+            if datapath_id not in self._switches:  # disconnected during the send to another switch
                 continue
             messages = [Message(ADAPTATION_XID, PutGroup(group, True)) for group in groups]
-            self._send(self._datapaths[datapath_id], messages)
+            self._send(self._switches[datapath_id], messages)
         if loop.restored > restored:
             report(Restored())
         for name in loop.new_names():
@@ -291,47 +281,44 @@ class PlanApp(runtime.Application):  # type: ignore[misc]
 
     # ---- events of switches ----
 
-    @runtime.set_ev_cls(
-        runtime.ofp_event.EventOFPStateChange, [runtime.MAIN_DISPATCHER, runtime.DEAD_DISPATCHER]
-    )
-    @fatal_on_error
-    def state_changed(self, event: Any) -> None:
-        """Handles the end of a switch's handshake and the end of its connection."""
-        datapath = event.datapath
-        datapath_id: int | None = datapath.id
-        if datapath_id is None:  # disconnected before the handshake named it
-            return
-        if event.state == runtime.MAIN_DISPATCHER:
-            self._connected(datapath_id, datapath)
-        elif self.serves(datapath):
-            del self._datapaths[datapath_id]
-            self._replanner.state.switch_disconnected(dpid_router(datapath_id), time.monotonic())
-            self._execute(self._installer.disconnected(datapath_id))
-            report(Disconnected(datapath_id))
-
-    def serves(self, datapath: Any) -> bool:
-        """Returns whether a connection belongs to a switch of the fabric and is the one in use for it."""
-        return self._datapaths.get(datapath.id) is datapath
-
-    def _connected(self, datapath_id: int, datapath: Any) -> None:
+    def connected(self, switch: Switch) -> None:
+        """Handles the end of a switch's handshake."""
+        datapath_id = switch.id
         if not self._installer.knows(datapath_id):
             if datapath_id not in self._foreign and len(self._foreign) < _MAX_FOREIGN:
                 self._foreign.add(datapath_id)
                 report(Foreign(datapath_id))
-            datapath.socket.refuse("the switch does not belong to this fabric")
+            switch.refuse("the switch does not belong to this fabric")
             return
-        if datapath_id in self._datapaths:  # the first one stays, or any process could displace a switch
-            datapath.socket.refuse("the switch is already connected")
+        if datapath_id in self._switches:  # the first one stays, or any process could displace a switch
+            switch.refuse("the switch is already connected")
             return
-        self._datapaths[datapath_id] = datapath
-        datapath.socket.served = True
+        self._switches[datapath_id] = switch
+        switch.served = True
         report(Connected(datapath_id))
         self._replanner.state.switch_connected(dpid_router(datapath_id))
-        for port in list(datapath.ports.values()):  # other messages may change them meanwhile
+        for port in list(switch.ports.values()):  # other messages may change them meanwhile
             self._note_port(datapath_id, port)
         if self._loop:
             self._loop.reset(datapath_id)
-        self._send(datapath, self._installer.connected(datapath_id))
+        self._send(switch, self._installer.connected(datapath_id))
+
+    def disconnected(self, switch: Switch) -> None:
+        """Handles the end of a connection."""
+        if switch.served:
+            switch.served = False
+            del self._switches[switch.id]
+            self._replanner.state.switch_disconnected(dpid_router(switch.id), time.monotonic())
+            self._execute(self._installer.disconnected(switch.id))
+            report(Disconnected(switch.id))
+
+    def received(self, switch: Switch, message: Any) -> None:
+        """Handles a message of a switch, in the framework's form."""
+        handler = self._handlers[type(message).__name__]
+        if switch.served:
+            handler(switch, message)
+        elif handler == self._error_received:
+            switch.refuse(f"it reported an error during the handshake: {codec.error_text(message)}")
 
     def _note_port(self, datapath_id: int, port: Any, *, removed: bool = False) -> None:
         up = codec.port_is_up(port) and not removed
@@ -340,37 +327,19 @@ class PlanApp(runtime.Application):  # type: ignore[misc]
         router = dpid_router(datapath_id)
         self._set_ports(state.port_changed(router, port.port_no, up, now_s, admin_down=admin_down))
 
-    @runtime.set_ev_cls(runtime.ofp_event.EventOFPPortStatus, runtime.MAIN_DISPATCHER)
-    @fatal_on_error
-    @from_served
-    def port_changed(self, event: Any) -> None:
-        """Handles a change of a port."""
-        self._note_port(event.msg.datapath.id, event.msg.desc, removed=codec.port_is_removed(event.msg))
+    def _port_changed(self, switch: Switch, message: Any) -> None:
+        self._note_port(switch.id, message.desc, removed=codec.port_is_removed(message))
 
-    @runtime.set_ev_cls(runtime.ofp_event.EventOFPGroupDescStatsReply, runtime.MAIN_DISPATCHER)
-    @fatal_on_error
-    @from_served
-    def groups_described(self, event: Any) -> None:
-        """Handles a switch's description of its groups."""
-        datapath, message = event.msg.datapath, event.msg
+    def _groups_described(self, switch: Switch, message: Any) -> None:
         groups, more = codec.described_groups(message), codec.more_follows(message)
-        self._send(datapath, self._installer.groups_described(datapath.id, groups, more))
+        self._send(switch, self._installer.groups_described(switch.id, groups, more))
 
-    # OpenFlow 1.5 renamed this message.
-    @runtime.set_ev_cls(
-        [runtime.ofp_event.EventOFPFlowStatsReply, runtime.ofp_event.EventOFPFlowDescStatsReply],
-        runtime.MAIN_DISPATCHER,
-    )
-    @fatal_on_error
-    @from_served
-    def rules_described(self, event: Any) -> None:
-        """Handles a switch's description of its rules."""
-        datapath, message = event.msg.datapath, event.msg
+    def _rules_described(self, switch: Switch, message: Any) -> None:
         cookies = [entry.cookie for entry in message.body]
-        more, asked = codec.more_follows(message), self._installer.is_queried(datapath.id)
-        self._send(datapath, self._installer.rules_described(datapath.id, cookies, more))
+        more, asked = codec.more_follows(message), self._installer.is_queried(switch.id)
+        self._send(switch, self._installer.rules_described(switch.id, cookies, more))
         if asked and not more:
-            self._described(datapath.id)
+            self._described(switch.id)
 
     def _described(self, datapath_id: int) -> None:
         """Evaluates the complete description of a switch's groups and rules.
@@ -391,32 +360,23 @@ class PlanApp(runtime.Application):  # type: ignore[misc]
             name = _name(datapath_id)
             self._warnings.add(f"{name} has {foreign} rules that PolarLab did not install; they stay")
 
-    @runtime.set_ev_cls(runtime.ofp_event.EventOFPPortStatsReply, runtime.MAIN_DISPATCHER)
-    @fatal_on_error
-    @from_served
-    def ports_counted(self, event: Any) -> None:
-        """Handles the counters of a switch's ports."""
+    def _ports_counted(self, switch: Switch, message: Any) -> None:
         if self._loop and isinstance(self._loop.source, PortStatisticsOccupancy):
             counters = {
-                entry.port_no: PortCounters(entry.tx_bytes, entry.tx_dropped) for entry in event.msg.body
+                entry.port_no: PortCounters(entry.tx_bytes, entry.tx_dropped) for entry in message.body
             }
-            self._loop.source.add_counters(event.msg.datapath.id, time.monotonic(), counters)
+            self._loop.source.add_counters(switch.id, time.monotonic(), counters)
 
-    @runtime.set_ev_cls(runtime.ofp_event.EventOFPBarrierReply, runtime.MAIN_DISPATCHER)
-    @fatal_on_error
-    @from_served
-    def barrier_replied(self, event: Any) -> None:
-        """Handles a barrier reply: the switch has processed all messages before the barrier."""
-        datapath_id = event.msg.datapath.id
-        outcome = self._installer.barrier_passed(datapath_id, event.msg.xid)
+    def _barrier_replied(self, switch: Switch, message: Any) -> None:
+        """Handles the reply of a switch that has processed all messages before the barrier."""
+        outcome = self._installer.barrier_passed(switch.id, message.xid)
         self._execute(outcome)
         total = self._installer.total
         if outcome.ready:
-            report(Ready(_name(datapath_id), self._installer.count(Stage.READY), total))
+            report(Ready(_name(switch.id), self._installer.count(Stage.READY), total))
             self._last_progress_s = time.monotonic()
-            self._set_ports(
-                self._replanner.state.switch_filled(dpid_router(datapath_id), self._last_progress_s)
-            )
+            router = dpid_router(switch.id)
+            self._set_ports(self._replanner.state.switch_filled(router, self._last_progress_s))
         if self._installer.installed and not self._installed_once:
             self._installed_once = True
             if self._returning_rules:  # an earlier controller's plan was for a failure that is over
@@ -425,23 +385,13 @@ class PlanApp(runtime.Application):  # type: ignore[misc]
             self._take_charge(Installed(total))
             self._execute(self._installer.take_charge())
 
-    @runtime.set_ev_cls(
-        runtime.ofp_event.EventOFPErrorMsg,
-        [runtime.HANDSHAKE_DISPATCHER, runtime.CONFIG_DISPATCHER, runtime.MAIN_DISPATCHER],
-    )
-    @fatal_on_error
-    def error_received(self, event: Any) -> None:
-        """Handles an error of a switch."""
-        datapath, message = event.msg.datapath, event.msg
+    def _error_received(self, switch: Switch, message: Any) -> None:
         reason = codec.error_text(message)
-        if not self.serves(datapath):
-            datapath.socket.refuse(f"it reported an error during the handshake: {reason}")
-        elif message.xid == ADAPTATION_XID and self._loop:
-            self._loop.add_problem(f"{_name(datapath.id)} rejected an adaptive group: {reason}")
-        elif refusal := self._installer.refused(datapath.id, message.xid, reason):
+        if message.xid == ADAPTATION_XID and self._loop:
+            self._loop.add_problem(f"{_name(switch.id)} rejected an adaptive group: {reason}")
+        elif refusal := self._installer.refused(switch.id, message.xid, reason):
             report(Refused(refusal))
 
-    def _send(self, datapath: Any, messages: list[Message]) -> None:
+    def _send(self, switch: Switch, messages: list[Message]) -> None:
         if messages:
-            version = datapath.ofproto.OFP_VERSION
-            datapath.send(codec.encode(messages, datapath.ports, version, datapath.id))
+            switch.send(codec.encode(messages, switch.ports, switch.version, switch.id))

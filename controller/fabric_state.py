@@ -20,7 +20,7 @@ from topology.base import Link, Topology
 from topology.failures import Failure
 from topology.faults import link_component
 
-# A link that goes down FLAPS times within FLAP_WINDOW_S flaps. The first hold-down lasts FIRST_HOLD_S; each
+# A link flaps if it goes down FLAPS times within FLAP_WINDOW_S. The first hold-down lasts FIRST_HOLD_S; each
 # further one takes twice as long as the previous one, up to LONGEST_HOLD_S.
 FLAPS, FLAP_WINDOW_S = 3, 10.0
 FIRST_HOLD_S, LONGEST_HOLD_S = 0.5, 16.0
@@ -256,8 +256,8 @@ class FabricState:
     def _release(self, record: _LinkRecord) -> list[SetPort]:
         """Sets up the ports of a link that a controller set down, unless the link is still held down.
 
-        A disconnected switch cannot receive commands. Its ports stay recorded and are set up when it is back:
-        it may come back without the note of `Installer.set_port`.
+        A disconnected switch cannot receive commands. Its ports stay recorded here and are set up when it is
+        back; the switch's own note (`Installer.set_port`) may be lost by then.
         """
         if record.held:
             return []

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import partial
 
 from controller.fabric_state import FabricState
 from controller.reports import Replanned
@@ -79,7 +80,7 @@ class Replanner:
         self._provers = Provers(prover)
         self._failure = self.state.failure()
         self._current = _Current(plan, NO_DRAIN)
-        self._drain = NO_DRAIN  # the last one requested
+        self._drain = self._asked = NO_DRAIN  # the last one requested, and the one of the last plan begun
         load_search_library(plan.topology.routers)  # takes long: now rather than at the first failure
 
     @property
@@ -88,30 +89,32 @@ class Replanner:
         return self._drain
 
     def ask_for(self, drain: Drain) -> None:
-        """Requests a drain, which replaces the previous one; `plan_due` is true until `replan` is called."""
+        """Requests a drain, which replaces the previous one; a plan for it is due then."""
         self._drain = drain
 
     def plan_due(self, now_s: float) -> bool:
         """Returns whether a new plan is due: another drain is requested, or a changed state has settled."""
         return self._drain != self._current.drain or self.state.plan_due(now_s)
 
-    def replan(
-        self, call: Callable[..., Replan] = lambda function, *arguments: function(*arguments)
-    ) -> Replan:
-        """Returns a proven plan for the current failures and drain; the previous plan if the proof fails.
+    def begin(self) -> Callable[[], Replan]:
+        """Returns the computation of a plan for the current failures and drain, for `finish`.
 
-        A drain whose plan fails its proof is refused, and the previous drain stays.
-
-        Args:
-            call: runs a function that takes long, such as `runtime.call_in_thread`: its first argument is the
-                function, the others are the function's arguments. The fabric's state may change meanwhile;
-                such a change makes the next plan due.
+        It takes long, and may be called in another thread. The fabric's state may change meanwhile; such a
+        change makes the next plan due.
         """
-        failure, drain = self.state.failure(), self._drain
+        failure, self._asked = self.state.failure(), self._drain
         self.state.mark_planned()
-        replan = call(_replan, self._original, self._current, failure, drain, self._provers)
-        if replan.refusal and self._drain == drain:
+        return partial(_replan, self._original, self._current, failure, self._asked, self._provers)
+
+    def finish(self, replan: Replan) -> Replan:
+        """Takes a computed plan as the current one, and returns it.
+
+        It is the previous plan if the proof failed. A drain whose plan fails its proof is refused, and the
+        previous drain stays.
+        """
+        if replan.refusal and self._drain == self._asked:
             self._drain = replan.drain
+        failure = replan.failure
         same_failure = (failure.failed_ends, failure.failed_routers) == (
             self._failure.failed_ends,
             self._failure.failed_routers,

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import argparse
 import gc
+import importlib
 import ipaddress
 import logging
 import socket
@@ -161,8 +162,9 @@ def serve(arguments: argparse.Namespace) -> None:
     replanner = _replanner(arguments, plan, prover)
     drain_requests = _drain_requests(arguments.requests_from, plan)
 
-    # Imported late: the framework takes most of a second, and patches the standard library's sockets.
-    from controller import app
+    # Imported late, because a framework takes a while; and first, because Ryu's replaces the sockets.
+    runtime = importlib.import_module(frameworks.used().runtime)
+    from controller.app import PlanApp
     from controller.openflow import codec, connections
 
     try:
@@ -175,9 +177,9 @@ def serve(arguments: argparse.Namespace) -> None:
     except OSError as error:
         raise UsageError(f"the controller cannot listen on {arguments.listen}: {error.strerror}") from error
     report(Listening(arguments.listen))
-    switches = len(plan.switches)
+    application = PlanApp(installer, replanner, loop, drain_requests)
     gc.freeze()  # the plan stays: garbage collection need not traverse it while switches wait
-    connections.run(listener, context, switches, app.PlanApp, installer, replanner, loop, drain_requests)
+    runtime.run(listener, context, len(plan.switches), application)
 
 
 def _replanner(arguments: argparse.Namespace, plan: RoutePlan, prover: Prover) -> Replanner:
@@ -329,7 +331,10 @@ def _parser() -> argparse.ArgumentParser:
 def _add_parent_options(parser: argparse.ArgumentParser) -> None:
     """Adds the options for a parent process, which may start several controllers one after another."""
     parser.add_argument(
-        "--queues-from", type=int, metavar="FD", help="descriptor of the socket that passes the queues"
+        "--queues-from",
+        type=int,
+        metavar="FD",
+        help="descriptor of the socket over which the parent sends the sockets that read the queues",
     )
     parser.add_argument(
         "--requests-from", type=int, metavar="FD", help="descriptor of the socket for drain requests"

@@ -17,13 +17,50 @@ from typing import Any, NamedTuple
 from controller.openflow.commands import DropRules, Message, PutGroup, PutRule
 from controller.openflow.descriptions import Bucket
 from controller.openflow.dialects import DIALECTS, OPENFLOW_13, OPENFLOW_15, Dialect
+from controller.openflow.frameworks import load
 from routing.plan import model as plan
 
 OPENFLOW_VERSIONS = tuple(DIALECTS)
 
 _HEAD = struct.Struct("!BBHI")  # version, type, length, transaction id
 _FLOW_MOD_HEAD = struct.Struct("!BBHIQ")  # the same fields and the cookie
+_PARSER = load("ofproto.ofproto_parser")
 _PROTOCOL = OPENFLOW_13.protocol  # for constants that are the same in both versions
+
+
+# ---- messages of the handshake ----
+
+_NO_XID = 0  # the replies are recognised by their types
+
+
+def hello() -> bytes:
+    """Returns the controller's first message, which offers the latest version."""
+    return _HEAD.pack(OPENFLOW_15.version, _PROTOCOL.OFPT_HELLO, _HEAD.size, _NO_XID)
+
+
+def features_request(version: int) -> bytes:
+    """Returns the request for the switch's datapath id."""
+    return _HEAD.pack(version, _PROTOCOL.OFPT_FEATURES_REQUEST, _HEAD.size, _NO_XID)
+
+
+def ports_request(version: int) -> bytes:
+    """Returns the request for the switch's descriptions of its ports."""
+    dialect = DIALECTS[version]
+    request = dialect.parser.OFPPortDescStatsRequest(dialect.description)
+    request.set_xid(_NO_XID)
+    request.serialize()
+    return bytes(request.buf)
+
+
+def echo_request(version: int) -> bytes:
+    """Returns a message that the switch answers at once."""
+    return _HEAD.pack(version, _PROTOCOL.OFPT_ECHO_REQUEST, _HEAD.size, _NO_XID)
+
+
+def echo_reply(request: bytes) -> bytes:
+    """Returns the answer to a switch's echo request, with the same content."""
+    version, _, length, xid = _HEAD.unpack_from(request)
+    return _HEAD.pack(version, _PROTOCOL.OFPT_ECHO_REPLY, length, xid) + request[_HEAD.size :]
 
 
 # ---- commands to bytes ----
@@ -143,6 +180,16 @@ def _group_fingerprint(kind: int, buckets: Iterable[Bucket]) -> int:
 
 
 # ---- the switches' messages to plain values ----
+
+
+def decode(data: bytes) -> Any:
+    """Returns a switch's message in the framework's form; None if the framework cannot read it.
+
+    Args:
+        data: a whole message that `controller.openflow.door` has checked.
+    """
+    version, kind, length, xid = _HEAD.unpack_from(data)
+    return _PARSER.msg(DIALECTS[version].description, version, kind, length, xid, data)
 
 
 def error_text(message: Any) -> str:

@@ -19,12 +19,12 @@ _HEAD = struct.Struct("!BBHI")  # version, type, length, transaction id
 _OPENFLOW_13, _OPENFLOW_15 = 4, 6
 VERSIONS = {_OPENFLOW_13: "1.3", _OPENFLOW_15: "1.5"}
 
-_HELLO, _ERROR, _ECHO_REQUEST, _ECHO_REPLY, _EXPERIMENTER, _FEATURES_REPLY = 0, 1, 2, 3, 4, 6
-_PACKET_IN, _FLOW_REMOVED, _PORT_STATUS, _MULTIPART_REPLY, _BARRIER_REPLY = 10, 11, 12, 19, 21
+HELLO, ERROR, ECHO_REQUEST, ECHO_REPLY, _EXPERIMENTER, FEATURES_REPLY = 0, 1, 2, 3, 4, 6
+_PACKET_IN, _FLOW_REMOVED, PORT_STATUS, MULTIPART_REPLY, _BARRIER_REPLY = 10, 11, 12, 19, 21
 _ROLE_STATUS, _TABLE_STATUS, _REQUEST_FORWARD, _CONTROLLER_STATUS = 30, 31, 32, 35
 _DROPPED = {_EXPERIMENTER, _PACKET_IN, _FLOW_REMOVED, _ROLE_STATUS, _TABLE_STATUS, _REQUEST_FORWARD}
 _DROPPED |= {_CONTROLLER_STATUS}
-_RULES, _PORT_STATISTICS, _GROUPS, _PORTS = 1, 4, 7, 13  # types of multipart replies
+_RULES, _PORT_STATISTICS, _GROUPS, PORTS = 1, 4, 7, 13  # types of multipart replies
 
 _VERSION_BITMAP = 1  # type of a hello's element
 _ELEMENT = struct.Struct("!HH")  # type and length
@@ -40,6 +40,11 @@ _HALF = struct.Struct("!H")
 # More than any switch of a fabric has; these limits bound the memory that one connection can consume.
 MAX_PORTS = 4096
 MAX_ENTRIES = 1 << 18  # rules or groups in one description, over all of its messages
+
+
+def describes_ports(message: bytes) -> bool:
+    """Returns whether a checked message is the reply with descriptions of ports."""
+    return message[1] == MULTIPART_REPLY and _MULTIPART.unpack_from(message)[0] == PORTS
 
 
 class MalformedMessage(ValueError):
@@ -92,11 +97,11 @@ class Door:
 
     def _reduced_hello(self, version: int, kind: int, xid: int, message: bytes) -> bytes:
         """Returns a reduced hello that replaces a switch's first message, which must be a hello."""
-        if kind != _HELLO:
+        if kind != HELLO:
             raise MalformedMessage(f"first message must be a hello, got type {kind}")
         spoken = self.version = _common_version(version, message)
         bits = 1 << spoken
-        return _PLAIN_HELLO.pack(version, _HELLO, _PLAIN_HELLO.size, xid, _VERSION_BITMAP, 8, bits)
+        return _PLAIN_HELLO.pack(version, HELLO, _PLAIN_HELLO.size, xid, _VERSION_BITMAP, 8, bits)
 
     def _is_read(self, version: int, kind: int, message: bytes) -> bool:
         """Checks a message and returns whether the controller reads its type."""
@@ -136,7 +141,7 @@ class Door:
     def _check_multipart(self, message: bytes) -> None:
         _at_least(message, _MULTIPART.size)
         kind, flags = _MULTIPART.unpack_from(message)
-        size = self._port if kind == _PORTS else _ENTRIES.get((self.version, kind))
+        size = self._port if kind == PORTS else _ENTRIES.get((self.version, kind))
         if size is None:
             raise MalformedMessage(f"multipart replies of type {kind} were not requested")
         place, entries = _MULTIPART.size, self._entries.get(kind, 0)
@@ -156,12 +161,12 @@ class Door:
         return size
 
     _CHECKS: ClassVar[dict[int, Callable[[Door, bytes], None]]] = {
-        _ERROR: _check_error,
-        _ECHO_REQUEST: _check_echo,
-        _ECHO_REPLY: _check_echo,
-        _FEATURES_REPLY: _check_features,
-        _PORT_STATUS: _check_port_status,
-        _MULTIPART_REPLY: _check_multipart,
+        ERROR: _check_error,
+        ECHO_REQUEST: _check_echo,
+        ECHO_REPLY: _check_echo,
+        FEATURES_REPLY: _check_features,
+        PORT_STATUS: _check_port_status,
+        MULTIPART_REPLY: _check_multipart,
         _BARRIER_REPLY: _check_barrier,
     }
 

@@ -1,7 +1,7 @@
-"""Controller frameworks: Ryu and its maintained fork os-ken, which have the same interface.
+"""Controller frameworks: os-ken, of which only the parsers are used, and Ryu, of which os-ken is a fork.
 
-A process uses one of them, chosen before `controller.openflow.codec` or `controller.openflow.runtime` is
-imported. These two modules load the framework's modules through `load`; nothing else imports a framework.
+A process uses one of them, chosen before `controller.openflow.codec` is imported. The modules of this package
+load the framework's modules through `load`; nothing else imports a framework.
 """
 
 from __future__ import annotations
@@ -31,13 +31,13 @@ class Framework:
     Attributes:
         name: its name, and the name of its distribution.
         package: the package that contains all its modules.
-        application: name of the base class of its applications.
+        runtime: the module that runs the controller with it.
         remedy: how to install it.
     """
 
     name: str
     package: str
-    application: str
+    runtime: str
     remedy: str
 
     @property
@@ -60,9 +60,19 @@ class Framework:
 FRAMEWORKS = {
     framework.name: framework
     for framework in (
+        Framework(
+            "os-ken",
+            "os_ken",
+            "controller.openflow.event_loop",
+            f"`{sys.executable} -m pip install 'os-ken>=4.2,<5'`",
+        ),
         # No pip command: Ryu builds only with a setuptools before 67, which `make setup` ensures.
-        Framework("ryu", "ryu", "RyuApp", "`make setup` in PolarLab's source installs it (Python 3.11 only)"),
-        Framework("os-ken", "os_ken", "OSKenApp", f"`{sys.executable} -m pip install 'os-ken>=4.2,<5'`"),
+        Framework(
+            "ryu",
+            "ryu",
+            "controller.openflow.ryu_runtime",
+            "`make setup` in PolarLab's source installs it (Python 3.11 only)",
+        ),
     )
 }
 CHOICES = (AUTO, *FRAMEWORKS)
@@ -74,8 +84,8 @@ def choose(asked: str = AUTO) -> Framework:
     """Returns the framework with a given name, after checking that it is installed.
 
     Args:
-        asked: `ryu`, `os-ken` or `auto`. `auto` stands for the framework that POLARLAB_FRAMEWORK names; if it
-            is not set, for Ryu if installed, else os-ken.
+        asked: `os-ken`, `ryu` or `auto`. `auto` stands for the framework that POLARLAB_FRAMEWORK names; if it
+            is not set, for os-ken if installed, else Ryu.
 
     Raises:
         ParameterError: the name is unknown.

@@ -1,103 +1,106 @@
-"""Runtime of the framework (Ryu or os-ken): imports it, and provides its event loop and threads.
+"""Interface of a runtime, with what the application asks of it: connections, repeated steps, computations.
 
-The frameworks' own applications are not used: the graph is known, so link discovery is not needed. Importing
-this module replaces the process's sockets with cooperative ones.
+There are two: `event_loop` (asyncio, with the parsers of os-ken) and `ryu_runtime` (Ryu's own). With both,
+everything but long computations runs in one thread, so that the application needs no locks.
 """
 
 from __future__ import annotations
 
-import os
-import warnings
-from collections.abc import Callable
-from typing import Any, NoReturn
+import functools
+from collections.abc import Callable, Mapping
+from typing import Any, ParamSpec, Protocol, TypeVar
 
-from controller.openflow.frameworks import load, used
 from controller.reports import die
-from topology.errors import Status
 
-# All addresses are numeric, so eventlet need not load its own name resolver, which takes a while.
-os.environ["EVENTLET_NO_GREENDNS"] = "yes"
-with warnings.catch_warnings():
-    warnings.simplefilter("ignore")  # eventlet announces its own retirement at every import
-    import eventlet.wsgi
-    from eventlet import tpool
-
-    # Ryu 4.34 imports this name, which eventlet dropped in 0.33; only WebSockets, not used here, need it.
-    if not hasattr(eventlet.wsgi, "ALREADY_HANDLED"):
-        eventlet.wsgi.ALREADY_HANDLED = object()
-    # os-ken 4 uses native threads by default. With them this application would need locks, and the death of
-    # a thread would go unnoticed, because each swallows its exceptions.
-    os.environ["OSKEN_HUB_TYPE"] = "eventlet"
-    hub = load("lib.hub")
-
-hub.patch(thread=False)
-
-cfg = load("cfg")
-app_manager = load("base.app_manager")
-ofp_event = load("controller.ofp_event")
-_HANDLER = load("controller.handler")
-
-CONFIG_DISPATCHER = _HANDLER.CONFIG_DISPATCHER
-DEAD_DISPATCHER = _HANDLER.DEAD_DISPATCHER
-HANDSHAKE_DISPATCHER = _HANDLER.HANDSHAKE_DISPATCHER
-MAIN_DISPATCHER = _HANDLER.MAIN_DISPATCHER
-set_ev_cls = _HANDLER.set_ev_cls
-
-__all__ = [
-    "CONFIG_DISPATCHER",
-    "DEAD_DISPATCHER",
-    "HANDSHAKE_DISPATCHER",
-    "MAIN_DISPATCHER",
-    "Application",
-    "app_manager",
-    "call_in_thread",
-    "cfg",
-    "hub",
-    "ofp_event",
-    "run_threads",
-    "set_ev_cls",
-    "sleep",
-    "spawn",
-]
-
-Application = getattr(app_manager, used().application)
-sleep = hub.sleep
+P = ParamSpec("P")
+T = TypeVar("T")
 
 
-def run_threads(threads: list[Any]) -> NoReturn:
-    """Runs threads until one of them ends, and then ends the process: it must not run without one of them."""
-    for thread in threads:
-        thread.link(_thread_ended)
-    hub.joinall(threads)
-    die("the controller has no threads")
+class Switch(Protocol):
+    """A connection that claims to be a switch; only `refuse` may be called before the end of its handshake.
 
-
-def spawn(title: str, function: Callable[[], None]) -> Any:
-    """Starts a thread and returns it; when the thread ends, the process ends.
-
-    The framework itself would log a thread's exception and continue without the thread.
-
-    Args:
-        title: the thread's name in the report of its end.
-        function: the thread's work; it must not return.
+    Attributes:
+        served: whether this is the connection in use for a switch of the fabric; the application sets it.
     """
 
-    def work() -> None:
-        try:
-            function()
-        except KeyboardInterrupt:  # raised in the thread that happens to run
-            os._exit(Status.INTERRUPTED)
-        except BaseException as error:
-            die(f"{type(error).__name__} in {title}: {error}")
-        die(f"{title} ended")
+    served: bool
 
-    return hub.spawn(work)
+    @property
+    def id(self) -> int:
+        """The datapath id that it claims."""
+
+    @property
+    def version(self) -> int:
+        """The negotiated version of OpenFlow."""
+
+    @property
+    def ports(self) -> Mapping[int, Any]:
+        """Port number -> the switch's description of the port."""
+
+    def send(self, data: bytes) -> None:
+        """Queues bytes for the switch and returns at once; does nothing once the connection has ended."""
+
+    def refuse(self, problem: str) -> None:
+        """Ends the connection and reports the problem."""
 
 
-def _thread_ended(_thread: Any) -> None:
-    die("a thread of the controller ended")
+class Runtime(Protocol):
+    """An event loop."""
+
+    def repeat(self, title: str, step: Callable[[], float]) -> None:
+        """Calls a function again and again.
+
+        Args:
+            title: name of the activity in the report of its end.
+            step: returns the seconds until its next call.
+        """
+
+    def compute(self, title: str, function: Callable[[], T], then: Callable[[T], None]) -> None:
+        """Calls a function in a native thread, and later another with its result, while the loop continues.
+
+        Args:
+            title: name of the activity in the report of its end.
+            function: the computation; it must not use what the loop's functions change.
+            then: is called in the loop.
+        """
 
 
-def call_in_thread(function: Callable[..., Any], *arguments: Any) -> Any:
-    """Returns a function's result, computed in a native thread while the event loop continues."""
-    return tpool.execute(function, *arguments)
+class Application(Protocol):
+    """What a runtime calls; it never calls two of these methods at the same time."""
+
+    def start(self, runtime: Runtime) -> None:
+        """Starts the application's repeated steps."""
+
+    def connected(self, switch: Switch) -> None:
+        """Handles the end of a handshake."""
+
+    def disconnected(self, switch: Switch) -> None:
+        """Handles the end of a connection whose handshake had ended."""
+
+    def received(self, switch: Switch, message: Any) -> None:
+        """Handles a message in the framework's form, other than those of the handshake and echoes.
+
+        Errors arrive at any time, other messages after the handshake.
+        """
+
+
+def ends_controller(title: str) -> Callable[[Callable[P, T]], Callable[P, T]]:
+    """Returns a decorator of functions whose exceptions end the controller.
+
+    Event loops log the exceptions of what they call, and continue.
+
+    Args:
+        title: name of the activity in the report of the end.
+    """
+
+    def decorated(function: Callable[P, T]) -> Callable[P, T]:
+        @functools.wraps(function)
+        def guarded(*arguments: P.args, **named: P.kwargs) -> T:
+            try:
+                return function(*arguments, **named)
+            except Exception as error:  # the boundary to the event loop
+                die(f"{type(error).__name__} in {title}: {error}")
+
+        return guarded
+
+    return decorated

@@ -25,7 +25,7 @@ from topology.base import Topology
 from topology.networkx_graphs import NetworkxTopology
 from topology.parameters import Value
 
-_PACKAGES = ("polarlab", "numpy", "eventlet", "scapy")
+_PACKAGES = ("polarlab", "numpy", "scapy")
 _OF_SIMULATIONS = ("polarlab", "numpy", "numba")
 
 

@@ -218,7 +218,7 @@ OPTIONS: tuple[Option, ...] = (
         _text("datapath", "Open vSwitch datapath", "auto",
               choices=lazy_import("emulation.requirements:DATAPATHS"), setting="datapath_asked",
               varies=False),
-        _text("framework", "controller framework", "auto", default_text="auto: ryu if installed",
+        _text("framework", "controller framework", "auto", default_text="auto: os-ken",
               choices=lazy_import("controller.openflow.frameworks:CHOICES"), setting="framework_asked",
               varies=False),
         _text("host-root", "root user of hosts; own: not this machine's root; real: root of this machine",

@@ -92,7 +92,7 @@ class RunKeywords(FamilyKeywords, total=False):
     datapath: str | None
     """Open vSwitch datapath: auto, kernel, user (default auto)"""
     framework: str | None
-    """controller framework: auto, ryu, os-ken (default auto: ryu if installed)"""
+    """controller framework: auto, os-ken, ryu (default auto: os-ken)"""
     host_root: str | None
     """root user of hosts; own: not this machine's root; real: root of this machine (default own)"""
     occupancy: str | None
@@ -172,7 +172,7 @@ class SweepKeywords(FamilyKeywords, total=False):
     datapath: str | None
     """Open vSwitch datapath: auto, kernel, user (default auto)"""
     framework: str | None
-    """controller framework: auto, ryu, os-ken (default auto: ryu if installed)"""
+    """controller framework: auto, os-ken, ryu (default auto: os-ken)"""
     host_root: str | None
     """root user of hosts; own: not this machine's root; real: root of this machine (default own)"""
     occupancy: str | None
@@ -258,7 +258,7 @@ class FailoverKeywords(FamilyKeywords, total=False):
     datapath: str | None
     """Open vSwitch datapath: auto, kernel, user (default auto)"""
     framework: str | None
-    """controller framework: auto, ryu, os-ken (default auto: ryu if installed)"""
+    """controller framework: auto, os-ken, ryu (default auto: os-ken)"""
     host_root: str | None
     """root user of hosts; own: not this machine's root; real: root of this machine (default own)"""
     occupancy: str | None
@@ -428,7 +428,7 @@ class CrosscheckKeywords(FamilyKeywords, total=False):
     datapath: str | None
     """Open vSwitch datapath: auto, kernel, user (default auto)"""
     framework: str | None
-    """controller framework: auto, ryu, os-ken (default auto: ryu if installed)"""
+    """controller framework: auto, os-ken, ryu (default auto: os-ken)"""
     host_root: str | None
     """root user of hosts; own: not this machine's root; real: root of this machine (default own)"""
     occupancy: str | None
@@ -512,7 +512,7 @@ class UpKeywords(FamilyKeywords, total=False):
     datapath: str | None
     """Open vSwitch datapath: auto, kernel, user (default auto)"""
     framework: str | None
-    """controller framework: auto, ryu, os-ken (default auto: ryu if installed)"""
+    """controller framework: auto, os-ken, ryu (default auto: os-ken)"""
     host_root: str | None
     """root user of hosts; own: not this machine's root; real: root of this machine (default own)"""
     occupancy: str | None

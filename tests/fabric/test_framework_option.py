@@ -24,7 +24,7 @@ LINES = [line for block in PAGE if block.kind == "sh" for line in command_lines(
 # Runs of the first are those of all other tests.
 @pytest.mark.parametrize(
     "framework",
-    [pytest.param(name, marks=pytest.mark.slow) if name == "ryu" else name for name in FRAMEWORKS],
+    [pytest.param(name, marks=pytest.mark.slow) if name == "os-ken" else name for name in FRAMEWORKS],
 )
 def test_the_command_line_chooses_and_the_results_say_which(framework, tmp_path):
     if not FRAMEWORKS[framework].installed:

@@ -26,7 +26,7 @@ PERMUTATION = TrafficOptions("random-permutation", 0.6, 1000, 64, 1.0, 2.0, seed
 # test_fault_campaign, of congested ones, test_detours, and of the next controller, test_fault_campaign.
 each_other_framework = pytest.mark.parametrize(
     "framework",
-    [pytest.param(name, marks=pytest.mark.slow) if name == "ryu" else name for name in FRAMEWORKS],
+    [pytest.param(name, marks=pytest.mark.slow) if name == "os-ken" else name for name in FRAMEWORKS],
     indirect=True,
 )
 

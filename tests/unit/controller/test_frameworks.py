@@ -1,11 +1,14 @@
 """The choice of a controller framework, and what must not depend on it: encodings, and the end of threads."""
 
+import contextlib
 import json
 import os
 import subprocess
 import sys
+import threading
 
 import pytest
+from support.fixtures.fake_switch import FakeSwitch
 
 from controller.openflow.frameworks import FRAMEWORKS, QUICK_START, VARIABLE, choose
 from experiments.live_fabric import live_fabric
@@ -41,18 +44,18 @@ def run_python(code, *words):
 
 
 @needs_both
-def test_ryu_comes_first_and_os_ken_takes_its_place_where_it_is_missing(without):
-    assert choose().name == "ryu"
-    without("ryu")
+def test_os_ken_comes_first_and_ryu_takes_its_place_where_it_is_missing(without):
     assert choose().name == "os-ken"
+    without("os-ken")
+    assert choose().name == "ryu"
 
 
 @needs_both
 def test_a_shell_can_choose_for_all_its_commands_and_an_option_wins(monkeypatch):
-    monkeypatch.setenv(VARIABLE, "os-ken")
-    assert (choose().name, choose("auto").name, choose("ryu").name) == ("os-ken", "os-ken", "ryu")
+    monkeypatch.setenv(VARIABLE, "ryu")
+    assert (choose().name, choose("auto").name, choose("os-ken").name) == ("ryu", "ryu", "os-ken")
     monkeypatch.setenv(VARIABLE, "")
-    assert choose().name == "ryu"
+    assert choose().name == "os-ken"
 
 
 @pytest.mark.parametrize(("missing", "remedy"), [("ryu", "make setup"), ("os-ken", "pip install 'os-ken")])
@@ -77,7 +80,7 @@ def test_without_any_framework_the_one_that_pip_installs_is_named(without):
 @pytest.mark.parametrize("asked", ["osken", "Ryu", "pox"])
 def test_an_unknown_framework_is_refused_with_those_that_there_are(asked, monkeypatch):
     for ask in (lambda: choose(asked), lambda: monkeypatch.setenv(VARIABLE, asked) or choose()):
-        with pytest.raises(ParameterError, match=f"auto, ryu, os-ken, .*'{asked}'"):
+        with pytest.raises(ParameterError, match=f"auto, os-ken, ryu, .*'{asked}'"):
             ask()
 
 
@@ -131,70 +134,109 @@ def test_both_send_the_same_bytes_and_know_rules_and_groups_by_the_same_fingerpr
     assert int(first.stdout.split()[0]) > 1000
 
 
-# ---- the end of a thread ----
+# ---- what is loaded ----
 
-# A controller in which something that one of its threads calls fails at its first call.
+# The default controller once a switch has said who it is, and was asked for its rules.
+RUNNING = """
+import json, sys
+from controller import service
+from controller.installer import Installer
+queries = Installer.connected
+def loaded(*arguments):
+    queries(*arguments)
+    print(json.dumps([sorted(sys.modules)]), flush=True)
+    sys.exit()
+Installer.connected = loaded
+sys.argv = ["service", "polarfly", "q=2", "--listen", "unix:" + sys.argv[1]]
+sys.exit(service.main())
+"""
+
+
+def test_the_default_controller_loads_the_parsers_of_os_ken_and_no_event_loop(tmp_path):
+    with connecting(tmp_path / "socket"):
+        done = run_python(RUNNING, str(tmp_path / "socket"))
+    [modules] = json.loads(done.stdout.splitlines()[-1])
+    assert {"os_ken.ofproto.ofproto_v1_3_parser"} <= set(modules)
+    assert not [name for name in modules if name.partition(".")[0] in ("eventlet", "greenlet", "ryu")]
+
+
+# ---- the end of an activity ----
+
+# A controller in which something that one of its activities calls fails at its first call.
 BROKEN = """
-import sys
+import socket, sys
 name, fault, path = sys.argv[1:]
 from controller.openflow import frameworks
 frameworks.use(name)
-from controller import app, service
+runtime = __import__(frameworks.used().runtime, fromlist=["run"])
+from controller import app, replanner, service
 from controller.adaptation_loop import AdaptiveLoop
 from controller.fabric_state import FabricState
-from controller.openflow import connections, runtime
-def fail(*_):
+def fail(*_, **__):
     raise RuntimeError("broken on purpose")
-def start_and_lose_a_thread(application):
-    start(application)
-    if isinstance(application, app.PlanApp) == (fault == "application"):
-        runtime.hub.spawn(lambda: application.threads[0].throw(RuntimeError("broken on purpose")))
-start = runtime.Application.start
 if fault == "replanning":
     FabricState.tick = fail
 elif fault == "adaptation":
     AdaptiveLoop.step = fail
 elif fault == "listener":
-    connections.socket.socket.accept = fail
+    socket.socket.accept = fail
+elif fault == "connection":
+    app.PlanApp.connected = fail
+elif fault == "computation":
+    app.PlanApp.connected = lambda self, switch: self._replan(0.0)
+    replanner.surviving_plan = fail
 else:
-    runtime.Application.start = start_and_lose_a_thread
+    start = runtime.RyuApplication.start
+    def start_and_lose_a_thread(application):
+        start(application)
+        if isinstance(application, runtime.Handshake) == (fault == "handshake"):
+            runtime.hub.spawn(lambda: application.threads[0].throw(RuntimeError("broken on purpose")))
+    runtime.RyuApplication.start = start_and_lose_a_thread
 sys.argv = ["service", "polarfly", "q=2", "--listen", f"unix:{path}", "--framework", name]
 sys.argv += ["--routing", "ugal-pf", "--link-rate", "1000000"]
 sys.exit(service.main())
 """
 
 
-@pytest.mark.parametrize("framework", INSTALLED)
+@contextlib.contextmanager
+def connecting(path):
+    """A switch that connects once somebody listens, during the block."""
+    ended = threading.Event()
+    switch = FakeSwitch(path, 1, 4)
+
+    def connect():
+        while not ended.wait(0.02):
+            with contextlib.suppress(OSError):
+                switch.connect()
+                ended.wait()
+                switch.disconnect()
+
+    thread = threading.Thread(target=connect)
+    thread.start()
+    try:
+        yield
+    finally:
+        ended.set()
+        thread.join()
+
+
+BOTH = [
+    ("replanning", "RuntimeError in the replanning loop: broken on purpose"),
+    ("adaptation", "RuntimeError in the adaptive loop: broken on purpose"),
+    ("listener", "RuntimeError in the listening socket: broken on purpose"),
+    ("connection", "RuntimeError in a switch's connection: broken on purpose"),
+    ("computation", "RuntimeError in the replanning loop: broken on purpose"),
+]
+THREADS_OF_RYU = [(fault, "a thread of the controller ended") for fault in ("application", "handshake")]
+
+
 @pytest.mark.parametrize(
-    ("fault", "named"),
-    [
-        ("replanning", "RuntimeError in the replanning loop: broken on purpose"),
-        ("adaptation", "RuntimeError in the adaptive loop: broken on purpose"),
-        ("listener", "RuntimeError in the listening socket: broken on purpose"),
-        ("application", "a thread of the controller ended"),
-        ("handshake", "a thread of the controller ended"),
-    ],
+    ("framework", "fault", "named"),
+    [(name, *fault) for name in INSTALLED for fault in BOTH + (THREADS_OF_RYU if name == "ryu" else [])],
 )
-def test_a_thread_that_dies_ends_the_controller(framework, fault, named, tmp_path):
-    done = run_python(BROKEN, framework, fault, str(tmp_path / "socket"))
+def test_whatever_fails_ends_the_controller(framework, fault, named, tmp_path):
+    with connecting(tmp_path / "socket"):
+        done = run_python(BROKEN, framework, fault, str(tmp_path / "socket"))
     last = json.loads(done.stdout.splitlines()[-1])
     assert (done.returncode, last["event"], last["text"]) == (Status.INTERNAL, "fatal", named), done.stderr
     assert "broken on purpose" in done.stderr  # the log has the reason
-
-
-@pytest.mark.parametrize("framework", INSTALLED)
-def test_the_environment_cannot_give_os_ken_native_threads(framework, tmp_path):
-    """They would swallow what ends them."""
-    code = (
-        f"from controller.openflow import frameworks; frameworks.use({framework!r})\n"
-        "from controller.openflow import runtime; print(runtime.hub.HUB_TYPE)"
-    )
-    done = subprocess.run(
-        [sys.executable, "-W", "ignore", "-c", code],
-        env=os.environ | {"OSKEN_HUB_TYPE": "native"},
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
-    )
-    assert done.stdout == "eventlet\n", done.stderr

@@ -1,8 +1,5 @@
 """Replanning: the failures that a plan is for, and the event loop while it is made."""
 
-import subprocess
-import sys
-
 from controller import replanner as module
 from controller.replanner import Replanner
 from routing.registry import make_plan
@@ -19,18 +16,20 @@ def cut(replanner, link, now_s):
     replanner.state.port_changed(link.a, link.port_a, False, now_s)
 
 
+def replan(replanner):
+    return replanner.finish(replanner.begin()())
+
+
 def test_a_failure_during_replanning_is_planned_for_next():
     replanner = Replanner(make_plan(GRAPH, 1, "min"))
     cut(replanner, LINK, 1.0)
 
-    def slowly(function, *arguments):
-        cut(replanner, OTHER, 2.0)
-        return function(*arguments)
-
+    computation = replanner.begin()
+    cut(replanner, OTHER, 2.0)
     first, other = (link_component(link).name.partition(":")[2] for link in (LINK, OTHER))
-    assert replanner.replan(slowly).failure.name == first
+    assert replanner.finish(computation()).failure.name == first
     assert replanner.state.plan_due(3.0)
-    assert set(replanner.replan().failure.name.split(", ")) == {first, other}
+    assert set(replan(replanner).failure.name.split(", ")) == {first, other}
     assert not replanner.state.plan_due(4.0)
 
 
@@ -38,13 +37,11 @@ def test_a_recovery_during_replanning_is_planned_for_next():
     replanner = Replanner(make_plan(GRAPH, 1, "min"))
     cut(replanner, LINK, 1.0)
 
-    def slowly(function, *arguments):
-        replanner.state.port_changed(LINK.a, LINK.port_a, True, 2.0)
-        return function(*arguments)
-
-    replanner.replan(slowly)
+    computation = replanner.begin()
+    replanner.state.port_changed(LINK.a, LINK.port_a, True, 2.0)
+    replanner.finish(computation())
     assert replanner.state.plan_due(3.0)
-    assert not replanner.replan().failure.any_failed
+    assert not replan(replanner).failure.any_failed
 
 
 DRAIN = drain_of(GRAPH, parse_drained("s3", GRAPH))
@@ -55,7 +52,7 @@ def test_a_drain_is_planned_for_without_haste_and_so_is_its_end():
     assert not replanner.plan_due(0.0)
     replanner.ask_for(DRAIN)
     assert replanner.plan_due(0.0)
-    planned = replanner.replan()
+    planned = replan(replanner)
     assert (planned.drain, planned.unhurried, planned.refusal, planned.crossing_pairs) == (
         DRAIN,
         True,
@@ -65,7 +62,7 @@ def test_a_drain_is_planned_for_without_haste_and_so_is_its_end():
     assert planned.rules > 0
     assert not replanner.plan_due(0.0)
     replanner.ask_for(NO_DRAIN)
-    ended = replanner.replan()
+    ended = replan(replanner)
     assert (ended.drain, ended.unhurried, ended.refusal) == (NO_DRAIN, True, None)
     assert ended.rules > 0
 
@@ -73,9 +70,9 @@ def test_a_drain_is_planned_for_without_haste_and_so_is_its_end():
 def test_a_failure_beside_a_drain_is_planned_for_in_haste():
     replanner = Replanner(make_plan(GRAPH, 1, "min"))
     replanner.ask_for(DRAIN)
-    replanner.replan()
+    replan(replanner)
     cut(replanner, LINK, 1.0)
-    planned = replanner.replan()
+    planned = replan(replanner)
     assert (planned.drain, planned.unhurried, planned.failure.any_failed) == (DRAIN, False, True)
 
 
@@ -91,33 +88,7 @@ def test_a_drain_without_a_plan_is_refused_and_the_failure_is_planned_for_all_th
     replanner = Replanner(make_plan(GRAPH, 1, "min"))
     cut(replanner, LINK, 1.0)
     replanner.ask_for(DRAIN)
-    planned = replanner.replan()
+    planned = replan(replanner)
     assert (planned.refusal, planned.problem, planned.drain) == ("no such plan", None, NO_DRAIN)
     assert planned.rules > 0
     assert not replanner.plan_due(9.0)
-
-
-# Ends only if both go on; the framework's runtime patches the sockets of its process, hence one of its own.
-BOTH = """
-import time
-from controller.openflow import runtime
-ticks = []
-def tick():
-    while True:
-        ticks.append(time.monotonic())
-        runtime.sleep(0.001)
-def busy():
-    before = len(ticks)
-    while len(ticks) < before + 5:
-        sum(range(1000))
-    return "done"
-runtime.spawn("a clock", tick)
-print(runtime.call_in_thread(busy))
-"""
-
-
-def test_the_event_loop_continues_during_a_computation_in_a_thread():
-    done = subprocess.run(
-        [sys.executable, "-c", BOTH], capture_output=True, text=True, timeout=60, check=False
-    )
-    assert done.stdout == "done\n", done.stderr

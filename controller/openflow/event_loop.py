@@ -1,0 +1,300 @@
+"""The default runtime: connections of switches on an asyncio loop, with the parsers of a framework."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import ssl
+from collections import deque
+from collections.abc import Callable
+from typing import Any, NoReturn, TypeVar
+
+from controller.openflow import codec, connections, door
+from controller.openflow.connections import OpenConnections
+from controller.openflow.runtime import Application, ends_controller
+from controller.reports import Warnings, die
+from topology.errors import Status
+
+T = TypeVar("T")
+
+
+def run(listener: Any, context: ssl.SSLContext | None, switches: int, application: Application) -> NoReturn:
+    """Runs an application on the connections of a listening socket until the process ends.
+
+    Args:
+        listener: the socket, from `connections.listen`.
+        context: TLS context of the connections; None for plain connections.
+        switches: number of switches of the fabric.
+        application: handles the switches' messages.
+    """
+    loop = asyncio.new_event_loop()
+    loop.set_exception_handler(_exception_of_the_loop)
+    listener.setblocking(False)
+    server = _Server(loop, listener, context, switches, application)
+    try:
+        application.start(_EventLoop(loop))
+        server.resume()
+        loop.run_forever()
+    except KeyboardInterrupt:
+        os._exit(Status.INTERRUPTED)  # at once: a computation in a thread may take long
+    die("the controller's event loop ended")
+
+
+def _exception_of_the_loop(_loop: asyncio.AbstractEventLoop, details: dict[str, Any]) -> None:
+    """Ends the controller; asyncio calls this for exceptions that nobody handles, and would only log them."""
+    error = details.get("exception")
+    if error is not None and not isinstance(error, OSError):  # those concern one connection
+        die(f"{type(error).__name__} in the event loop: {error}")
+
+
+class _EventLoop:
+    """The runtime for the application."""
+
+    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
+        self._loop = loop
+
+    def repeat(self, title: str, step: Callable[[], float]) -> None:
+        @ends_controller(title)
+        def again() -> None:
+            self._loop.call_later(step(), again)
+
+        self._loop.call_soon(again)
+
+    def compute(self, title: str, function: Callable[[], T], then: Callable[[T], None]) -> None:
+        @ends_controller(title)
+        def computed(done: asyncio.Future[T]) -> None:
+            then(done.result())
+
+        self._loop.run_in_executor(None, function).add_done_callback(computed)
+
+
+class _Server:
+    """Accepts connections, one in each turn of the loop, so that those accepted before are served."""
+
+    def __init__(
+        self,
+        loop: asyncio.AbstractEventLoop,
+        listener: Any,
+        context: ssl.SSLContext | None,
+        switches: int,
+        application: Application,
+    ) -> None:
+        self.loop = loop
+        self.application = application
+        self.open: OpenConnections[Connection] = OpenConnections(switches)
+        self.echo_every_s = connections.echo_every_s(switches)
+        self.warnings = Warnings()
+        self._listener = listener
+        self._context = context
+
+    def resume(self) -> None:
+        """Starts accepting connections."""
+        self.loop.add_reader(self._listener, self._accept)
+
+    @ends_controller("the listening socket")
+    def _accept(self) -> None:
+        try:
+            accepted, address = self._listener.accept()
+        except BlockingIOError:  # it was closed meanwhile
+            return
+        except OSError as error:
+            if error.errno not in connections.TRANSIENT_ERRORS:
+                raise
+            self.warnings.add(connections.not_accepted(error))
+            self.loop.remove_reader(self._listener)
+            self.loop.call_later(connections.RETRY_EVERY_S, self.resume)
+            return
+        connection = Connection(self)
+        self.open.make_room()
+        self.open.add(connection)
+        connection.opening = self.loop.create_task(self._open(connection, accepted, address))
+
+    async def _open(self, connection: Connection, accepted: Any, address: Any) -> None:
+        try:
+            await self.loop.connect_accepted_socket(lambda: connection, accepted, ssl=self._context)
+        except OSError as error:  # includes TLS errors
+            self.warnings.add(connections.not_encrypted(address, error))
+        finally:
+            if not connection.opened:
+                self.open.discard(connection)
+
+
+class Connection(asyncio.Protocol):
+    """A connection of a switch (`controller.openflow.runtime.Switch`), and its handshake.
+
+    Attributes:
+        served: whether this is the connection in use for a switch of the fabric; the application sets it.
+        ports: port number -> its description by the switch.
+        opening: the TLS handshake.
+    """
+
+    opening: asyncio.Task[None]
+
+    def __init__(self, server: _Server) -> None:
+        self.served = False
+        self.ports: dict[int, Any] = {}
+        self._server = server
+        self._door = door.Door()
+        self._transport: Any = None
+        self._messages: deque[bytes] = deque()  # received and checked
+        self._problem: str | None = None  # why the message after these is rejected
+        self._unsent = bytearray()  # sent together at the end of this turn of the loop
+        self._identified = self._known = False  # whether the switch has sent its id, and its ports
+        self._ended = False
+        self._unanswered = 0  # echo requests
+        self._timer = server.loop.call_later(connections.SERVED_WITHIN_S, self._time_is_up)
+
+    @property
+    def id(self) -> int:
+        """The datapath id that the other end claims."""
+        assert self._door.datapath_id is not None
+        return self._door.datapath_id
+
+    @property
+    def version(self) -> int:
+        """The negotiated version of OpenFlow."""
+        assert self._door.version is not None
+        return self._door.version
+
+    @property
+    def opened(self) -> bool:
+        """Whether the TLS handshake, if any, has ended."""
+        return self._transport is not None
+
+    def send(self, data: bytes) -> None:
+        """Queues bytes for the switch and returns at once; does nothing once the connection has ended."""
+        if self._ended:
+            return
+        limit = connections.UNSENT_BYTES_SERVED if self.served else connections.UNSENT_BYTES
+        if len(self._unsent) + self._transport.get_write_buffer_size() > limit:
+            self.refuse(connections.DEAF)
+            return
+        if not self._unsent:
+            self._server.loop.call_soon(self._flush)
+        self._unsent += data
+
+    def _flush(self) -> None:
+        if not self._ended:
+            self._transport.write(self._unsent)
+        self._unsent = bytearray()
+
+    def refuse(self, problem: str) -> None:
+        """Ends the connection and reports the problem."""
+        self._server.warnings.add(connections.closed(self._door, problem))
+        self._end()
+
+    def _end(self) -> None:
+        self._ended = True
+        self._messages.clear()
+        if self._transport is None:
+            self.opening.cancel()
+            self._timer.cancel()
+        else:
+            self._transport.abort()
+
+    # ---- calls of the loop ----
+
+    def connection_made(self, transport: Any) -> None:
+        """Greets the switch."""
+        self._transport = transport
+        self.send(codec.hello())
+
+    @ends_controller("a switch's connection")
+    def data_received(self, data: bytes) -> None:
+        """Handles the messages that are complete with these bytes."""
+        try:
+            self._messages.extend(self._door.messages(data))
+        except door.MalformedMessage as error:
+            self._problem = str(error)
+        self._handle_some()
+
+    @ends_controller("a switch's connection")
+    def _handle_some(self) -> None:
+        """Handles some messages, and reads on when all are handled; others get their turn in between."""
+        for _ in range(min(connections.IN_A_ROW, len(self._messages))):
+            if not self._ended:  # by the message before
+                self._handle(self._messages.popleft())
+        if self._ended:
+            return
+        if self._messages:
+            self._transport.pause_reading()
+            self._server.loop.call_soon(self._handle_some)
+        elif self._problem:
+            self.refuse(self._problem)
+        else:
+            self._transport.resume_reading()
+
+    def eof_received(self) -> None:
+        """Ends the connection when the switch has closed its half."""
+        self._end()
+
+    @ends_controller("a switch's connection")
+    def connection_lost(self, _error: Exception | None) -> None:
+        """Forgets the connection."""
+        self._ended = True
+        self._timer.cancel()
+        self._server.open.discard(self)
+        if self._known:
+            self._server.application.disconnected(self)
+
+    @ends_controller("a switch's connection")
+    def _time_is_up(self) -> None:
+        if not self.served:
+            self.refuse(connections.LATE)
+
+    @ends_controller("a switch's connection")
+    def _echo(self) -> None:
+        if self._unanswered > connections.UNANSWERED_ECHOES:
+            self._end()  # a switch that hangs; the application reports that it has disconnected
+            return
+        self._unanswered += 1
+        self.send(codec.echo_request(self.version))
+        self._timer = self._server.loop.call_later(self._server.echo_every_s, self._echo)
+
+    # ---- messages ----
+
+    def _handle(self, data: bytes) -> None:
+        kind = data[1]
+        if kind == door.HELLO:
+            self.send(codec.features_request(self.version))
+        elif kind == door.ECHO_REQUEST:
+            self.send(codec.echo_reply(data))
+        elif kind == door.ECHO_REPLY:
+            self._unanswered = 0
+        elif kind == door.FEATURES_REPLY:
+            self._features_received()
+        elif kind == door.ERROR or self._identified:
+            message = codec.decode(data)
+            if message is not None:
+                self._decoded(data, message)
+
+    def _features_received(self) -> None:
+        if not self._identified:
+            self._identified = True
+            self.send(codec.ports_request(self.version))
+
+    def _decoded(self, data: bytes, message: Any) -> None:
+        if door.describes_ports(data):
+            if not self._known:
+                self._ports_received(message)
+            return
+        if data[1] == door.PORT_STATUS:
+            self._port_changed(message)
+        if self._known or data[1] == door.ERROR:
+            self._server.application.received(self, message)
+
+    def _ports_received(self, message: Any) -> None:
+        self.ports.update((port.port_no, port) for port in message.body)
+        if codec.more_follows(message):
+            return
+        self._known = True
+        self._server.application.connected(self)
+        if self.served:
+            self._timer.cancel()
+            self._echo()
+
+    def _port_changed(self, message: Any) -> None:
+        if codec.port_is_removed(message):
+            self.ports.pop(message.desc.port_no, None)
+        else:
+            self.ports[message.desc.port_no] = message.desc
