@@ -170,6 +170,7 @@ class Handshake(load("controller.ofp_handler").OFPHandler):  # type: ignore[misc
         self._warnings = Warnings()
 
     def start(self) -> None:
+        """Starts Ryu's thread of events, and accepts connections."""
         RyuApplication.start(self)
         self.threads.append(_spawn("the listening socket", self._accept))
 
