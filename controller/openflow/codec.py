@@ -14,6 +14,7 @@ from functools import cache, lru_cache
 from hashlib import blake2b
 from typing import Any, NamedTuple
 
+from controller.openflow.bucket_slots import buckets_in_slots
 from controller.openflow.commands import DropRules, Message, PutGroup, PutRule
 from controller.openflow.descriptions import Bucket
 from controller.openflow.dialects import DIALECTS, OPENFLOW_13, OPENFLOW_15, Dialect
@@ -166,7 +167,7 @@ def fingerprint(entry: plan.Rule | plan.Group) -> int:
     """Returns a hash of a rule (48 bits) or a group (32 bits) that is the same in every run."""
     if isinstance(entry, plan.Rule):
         return _encoded_rule(OPENFLOW_15, entry).fingerprint
-    buckets = (OPENFLOW_13.bucket(entry.kind, bucket) for bucket in entry.buckets)
+    buckets = (OPENFLOW_13.bucket(entry.kind, bucket) for bucket in buckets_in_slots(entry))
     return _group_fingerprint(OPENFLOW_13.group_types[entry.kind], buckets)
 
 

@@ -14,6 +14,7 @@ from functools import cache
 from typing import Any
 
 from controller.openflow import descriptions
+from controller.openflow.bucket_slots import buckets_in_slots
 from controller.openflow.commands import (
     AskGroups,
     AskPortStatistics,
@@ -173,7 +174,7 @@ class _OpenFlow13(Dialect):
         self.parser.OFPFlowStats.parser = descriptions.rule_13
 
     def group_body(self, group: plan.Group, command: int, _datapath_id: int) -> bytes:
-        buckets = b"".join(self.bucket(group.kind, bucket).encoded() for bucket in group.buckets)
+        buckets = b"".join(self.bucket(group.kind, bucket).encoded() for bucket in buckets_in_slots(group))
         return struct.pack("!HBxI", command, self.group_types[group.kind], group.number) + buckets
 
     def _rules_request(self) -> Any:
@@ -203,7 +204,7 @@ class _OpenFlow15(Dialect):
     def group_body(self, group: plan.Group, command: int, datapath_id: int) -> bytes:
         buckets = b"".join(
             _bucket_15(number, group.kind, self.bucket(group.kind, bucket))
-            for number, bucket in enumerate(group.buckets)
+            for number, bucket in enumerate(buckets_in_slots(group))
         )
         head = struct.pack(
             "!HBxIH2xI",

@@ -11,6 +11,7 @@ from experiments.live_fabric import live_fabric
 from experiments.measurement import measure
 from experiments.pair_check import check_all_pairs
 from experiments.spec.traffic import TrafficOptions
+from experiments.theory.fluid_model import predict_pattern
 from routing.verification.verifier import prove
 from topology.failures import failure_of
 from topology.faults import link_component
@@ -64,6 +65,21 @@ def test_two_choices_on_a_way_are_independent():
         traffic = TrafficOptions("tornado", 0.8, 1000, 64, 1.0, 3.0, seed=1)
         summary = measure(fabric, traffic, check, QUIET).summary
         assert summary.accepted > 0.65  # 0.5 with one hash
+
+
+@pytest.mark.slow
+@pytest.mark.tried_again
+def test_two_choices_at_one_switch_are_independent():
+    """Of an intermediate router and a link toward it: otherwise links have 0.5 to 1.5 times their load."""
+    topology = {"a": 4, "h": 2, "groups": 3, "trunking": 4}
+    options = fabric_options("dragonfly", topology, hosts=2, routing="valiant-group")
+    with live_fabric(replace(options, links=LinkSpec(1_000_000, 64)), QUIET) as fabric:
+        check = check_all_pairs(fabric, QUIET)
+        traffic = TrafficOptions("tornado", 0.25, 1000, 4000, 1.0, 8.0, seed=1)
+        loads = measure(fabric, traffic, check, QUIET).record.link_loads().loads
+    expected = predict_pattern(fabric.plan, fabric.options.pattern("tornado", 1), 0.25).carried_loads
+    used = expected > 0.02
+    assert np.std(loads[used] / expected[used]) < 0.15
 
 
 @pytest.mark.slow
