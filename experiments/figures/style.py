@@ -281,10 +281,10 @@ class _PlainLogFormatter(LogFormatter):
 
     def _widest_ratio(self) -> float:
         """Returns the ratio of an axis's ends up to which it has room for labels at 1, 2 and 5."""
-        if self.axis is None or isinstance(self.axis, XAxis):
+        axis: Any = self.axis
+        if axis is None or isinstance(axis, XAxis):
             return _NARROW
-        axes: Any = self.axis.axes
-        lines = axes.bbox.height / axes.figure.dpi * 72 / (_LINE * rcParams["font.size"])
+        lines = axis.axes.bbox.height / axis.axes.figure.dpi * 72 / (_LINE * rcParams["font.size"])
         return float(2**lines)  # neighbouring labels are a factor of at least 2 apart
 
 

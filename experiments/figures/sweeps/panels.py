@@ -130,7 +130,9 @@ class SweepPanels:
         """
         curve, drawn = self.places(rows, "predicted_accepted"), dict(self.places(rows, "accepted"))
         if len(curve) == 1:
-            axes.plot(*zip(*curve, strict=True), color=color, linestyle="none", **_ALONE, markersize=scaled(7))
+            axes.plot(
+                *zip(*curve, strict=True), color=color, linestyle="none", **_ALONE, markersize=scaled(7)
+            )
             self.shown.add("predicted alone")
         elif curve:
             axes.plot(*zip(*curve, strict=True), color=color, linewidth=scaled(1.2), **_PREDICTED)
