@@ -12,7 +12,8 @@ A fault schedule is a text of lines like
     12  undrain s3
 
 with times from the start of traffic, in seconds or with a unit such as `300ms`; in a simulation, in cycles
-(`CYCLES`). `link:s1-s7.2` is the second of several links between two switches, `link:s1-s7` all of them.
+(`CYCLES`). A line may list components, `5 restore hang:s4, controller`; `5 restore all` restores all that are
+down then. `link:s1-s7.2` is the second of several links between two switches, `link:s1-s7` all of them.
 `switch:s4` is a switch that loses power: its links fail, too. `random:3`, `random-link` and `random-switch`
 stand for components that a seeded generator draws. The prompt of a session also accepts the link of a host,
 `link:s1-h1_1`. `topology.drawn_faults` draws whole schedules. `emulation.fault_injection` executes a schedule
@@ -23,8 +24,8 @@ from __future__ import annotations
 
 import enum
 import re
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -124,6 +125,7 @@ class Component:
 
 
 CONTROLLER = Component(ComponentKind.CONTROLLER)
+_ALL = Component(ComponentKind.SWITCH)  # `all` in a schedule, until its line is replaced by restorations
 
 
 @dataclass(frozen=True, slots=True)
@@ -348,14 +350,33 @@ def parse_schedule(
     """
     faults: list[Fault] = []
     for number, line in enumerate(text.split("\n"), start=1):
-        words = line.partition("#")[0].split()
+        words = re.sub(r"\s*,\s*", ",", line.partition("#")[0]).split()
         if not words:
             continue
         try:
             faults += _parse_line(words, topology, seed, unit)
         except ParameterError as error:
             raise ParameterError(f"line {number}: {error}") from None
-    return tuple(sorted(faults, key=lambda fault: fault.time_s))
+    return tuple(_with_all(sorted(faults, key=lambda fault: fault.time_s), unit))
+
+
+def _with_all(faults: Sequence[Fault], unit: TimeUnit) -> Iterator[Fault]:
+    """Yields faults, which are in order of time, with each `restore all` replaced by its restorations."""
+    down: dict[Component, None] = {}
+    for fault in faults:
+        if fault.component is _ALL:
+            if not down:
+                raise ParameterError(
+                    f"restore all must follow a failure, got none up to {fault.time_s:g} {unit.name}"
+                )
+            yield from (replace(fault, component=component) for component in down)
+            down.clear()
+            continue
+        if not fault.maintenance and fault.restores:
+            down.pop(fault.component, None)
+        elif not fault.maintenance:
+            down[fault.component] = None
+        yield fault
 
 
 def _parse_line(words: list[str], topology: Topology, seed: int, unit: TimeUnit) -> list[Fault]:
@@ -369,6 +390,8 @@ def _parse_line(words: list[str], topology: Topology, seed: int, unit: TimeUnit)
     if time_s > unit.limit or (unit.whole and not time_s.is_integer()):
         whole = "whole " if unit.whole else ""
         raise ParameterError(f"fault time must be 0 to {unit.limit} {whole}{unit.name}, got {words[0]}")
+    if words[1:] == ["restore", "all"]:
+        return [Fault(time_s, _ALL, restores=True)]
     if words[1] in ("fail", "restore"):
         components = parse_components(words[2], topology, seed)
         return [Fault(time_s, component, words[1] == "restore") for component in components]

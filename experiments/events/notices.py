@@ -179,7 +179,7 @@ TEXTS: Mapping[str, str | Callable[..., str]] = {
         "correlated; raise --cycles or give --repeat"
     ),
     "load-tried": _load,
-    "point-compared": "{routing} under {pattern} at {load:g} simulated",
+    "point-compared": "{routing} under {pattern} at {load:g}, seed {seed}, simulated",
     "point-deadlocked": "{name}: {reason}",
     "cluster-reached": "{scheduler}: {workers} workers with {threads} threads in total",
     "crosscheck-not-kept": "the cross-check is printed but not saved for figures: {reason}; try sudo",

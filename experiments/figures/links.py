@@ -28,7 +28,8 @@ _MAX_DRAWN = 4000  # largest number of links to draw; more would look solid blac
 def draw_links(run: Run | Simulation) -> Figure:
     """Draws a heat map of links by their busier direction, and the sorted loads of all directions.
 
-    The map is omitted if the graph's file is missing or has changed, or if there are too many links.
+    The map is omitted if there are too many links, or if the graph's file is missing or has changed, in which
+    case the title names the file.
 
     Args:
         run: run or simulation with a table of link loads.
@@ -40,7 +41,7 @@ def draw_links(run: Run | Simulation) -> Figure:
     if not rows:
         raise ParameterError(f"{run.folder / LINK_LOADS} is damaged")
     loads = np.array([row.load for row in rows])
-    topology = _topology(run, [row.link for row in rows])
+    topology, missing = _topology(run, [row.link for row in rows])
     if topology:
         figure, [left, right] = new_panels((12.5, 5.6), (3, 2))
         done = run.summary.faults.done if run.summary.faults else ()
@@ -48,19 +49,20 @@ def draw_links(run: Run | Simulation) -> Figure:
     else:
         figure, [right] = new_panels((7, 4.5), (1,))
     _bars(right, loads)
-    set_title(figure, heading(run.summary))
+    set_title(figure, heading(run.summary) + (f"; no map: {missing}" if missing else ""))
     return figure
 
 
-def _topology(run: Run | Simulation, names: list[str]) -> Topology | None:
+def _topology(run: Run | Simulation, names: list[str]) -> tuple[Topology | None, str]:
+    """Returns the graph, None without a map of it, and the reason if the graph cannot be rebuilt."""
     manifest = run.folder / MANIFEST
     experiment = run.manifest.experiment if manifest.exists() else None
     try:
         topology = graph_of_results(run.folder, run.summary.name, run.summary.params, experiment)
-    except ParameterError:  # its file has changed or is gone
-        return None
+    except ParameterError as error:  # its file has changed or is gone
+        return None, str(error)
     same = [link.name for link in directed_links(topology)] == names
-    return topology if same and topology.links <= _MAX_DRAWN else None
+    return (topology if same and topology.links <= _MAX_DRAWN else None), ""
 
 
 def _map(

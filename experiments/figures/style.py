@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from matplotlib import rc_context
+from matplotlib import rc_context, rcParams
 from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.axis import Axis, XAxis
@@ -56,6 +56,7 @@ _LOOKS = tuple((marker, color) for marker in MARKERS for color in PALETTE)
 _DARKEST, _LIGHTEST = 0.2, 0.75  # lightness range for several curves of one routing
 # A log axis has some, or all, labels between powers of ten if it spans at most this many decades.
 _LABELLED_DECADES = (2.5, 0.4)
+_LINE = 1.2  # distance of labels above one another / font size
 _NARROW = 5000.0  # a horizontal axis has labels between powers of ten up to this ratio of its ends
 # Narrow figures: minimum panel width (inches), minimum height (inches), height / width, title (inches).
 _MIN_PANEL, _MIN_HEIGHT, _FLATNESS, _TITLE = 2.1, 1.5, 0.62, 0.4
@@ -276,8 +277,15 @@ class _PlainLogFormatter(LogFormatter):
     def _has_room(self, x: float) -> bool:
         """Returns whether an axis with few labels shows `x`: its digit must be 1, 2 or 5; on long axes, 1."""
         low, high = self.axis.get_view_interval() if self.axis is not None else (1.0, 1.0)
-        digits = "125" if 0 < low < high <= low * _NARROW else "1"
-        return f"{x:.0e}"[0] in digits
+        return f"{x:.0e}"[0] in ("125" if 0 < low < high <= low * self._widest_ratio() else "1")
+
+    def _widest_ratio(self) -> float:
+        """Returns the ratio of an axis's ends up to which it has room for labels at 1, 2 and 5."""
+        axis: Any = self.axis
+        if axis is None or isinstance(axis, XAxis):
+            return _NARROW
+        lines = axis.axes.bbox.height / axis.axes.figure.dpi * 72 / (_LINE * rcParams["font.size"])
+        return float(2**lines)  # neighbouring labels are a factor of at least 2 apart
 
 
 def plain_log_labels(axis: Axis) -> None:

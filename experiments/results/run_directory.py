@@ -16,7 +16,7 @@ from typing import Any
 from experiments.codec import plain
 from experiments.events.base import OnEvent
 from experiments.events.notices import Notice
-from experiments.spec.files.inputs import check_inputs
+from experiments.spec.files.inputs import check_unchanged, digests_by_path, digests_of, kept_digests
 from topology.base import Params, Topology
 from topology.errors import DISK_FULL, MachineError, ParameterError, UsageError
 from topology.files.reading import GRAPH_BYTES, RESULT_BYTES, read_bytes, read_lines, read_text
@@ -287,14 +287,18 @@ def graph_of_results(
     Raises:
         ParameterError: its file is missing, cannot be read, or has changed since the results were written.
     """
-    file = str(params.get("from", ""))
+    file, table = str(params.get("from", "")), (experiment or {}).get("topology")
+    measured = str(table.get("from", "")) if isinstance(table, Mapping) else ""  # its absolute path
+    if file and measured.endswith(f"/{file}"):
+        params = {**params, "from": measured}
     try:
         # The owner of the results chose the file name, so read it with that user's rights.
         with open_folder(folder).rights():
             if holds_graph(file):
                 return read_graph(folder / file)
             graph = make_topology(name, params)
-            check_inputs(map(str, params.values()), experiment, f"{folder} was written", "measure again")
+            kept = digests_by_path(kept_digests(experiment), map(str, params.values()))
+            check_unchanged(digests_of(kept), kept, f"{folder} was written", "measure again")
     except (UsageError, OSError) as error:
         raise ParameterError(f"the graph of {folder} cannot be rebuilt: {error}") from None
     return graph

@@ -95,7 +95,11 @@ def crosscheck(folder: Path, on_event: OnEvent) -> Crosscheck:
         points.append(replace(point, options=dict(options)) if options else point)
         on_event(
             Notice(
-                "point-compared", routing=points[-1].routing, pattern=points[-1].pattern, load=points[-1].load
+                "point-compared",
+                routing=points[-1].routing,
+                pattern=points[-1].pattern,
+                load=points[-1].load,
+                seed=points[-1].seed,
             )
         )
     if not points:

@@ -45,7 +45,8 @@ _SWEEPS = (SWEEP, SIMULATED_SWEEP)  # have lists of routings, patterns and loads
 _LISTS, _RESULTS = ("families", "patterns", "routings"), ("plot", "report", "compare", "crosscheck")
 _EVERY = (*_GRAPH, *_LISTS, *_RESULTS, "watch", "paper", "schema", "cite", "doctor", "clean")
 _WITH_JSON = frozenset(_EVERY) - {UP, "watch", "schema", "cite"}
-_WATCHED = (UP, RUN, SWEEP, FAILOVER, "watch")
+_LIVE = (UP, RUN, SWEEP, FAILOVER)
+_WATCHED = (*_LIVE, "watch")
 _DRAWN = ("plot", "report", "compare")
 _RESULT_FOLDER = "directory of a run, a simulation, a sweep or a failover"
 
@@ -437,6 +438,7 @@ OPTIONS: tuple[Option, ...] = (
     _own("without", ("rules",), "failed links and switches, such as link:s1-s7,switch:s4",
          metavar="COMPONENTS"),
     _own("list", ("topology",), "list all families with their parameters and an example", type=bool),
+    _own("list", ("patterns", "routings"), "list them all, as without this option", type=bool),
     _own("designs", ("topology",), "list all PolarStars of a --radix by size", type=bool),
     _own("classes", ("topology",), "show classes of routers under the graph's automorphisms", type=bool),
     _own("racks", ("topology",), "show racks and the number of links between each pair of them", type=bool),
@@ -469,8 +471,10 @@ OPTIONS: tuple[Option, ...] = (
     _own("exec", (UP,), "line to run at the prompt; several run in order until one fails (exit status 1), "
          "unless it ends in `|| true`", default_text="an open prompt, or the lines of standard input",
          metavar="CMD", repeatable=True),
-    _own("web", _WATCHED, "serve a live page, on 127.0.0.1:8642 or another address, such as --web=8080",
+    _own("web", _LIVE, "serve a live page, on 127.0.0.1:8642 or another address, such as --web=8080",
          default_text="no page", metavar="[HOST:]PORT"),
+    _own("web", ("watch",), "address of the live page, such as --web=8080", default_text="127.0.0.1:8642",
+         metavar="[HOST:]PORT"),
     _own("web-certificate", _WATCHED, "TLS certificate of the live page, PEM", file=True,
          default_text="plain HTTP", common=False),
     _own("web-key", _WATCHED, "private key of the TLS certificate, PEM", file=True, default_text="plain HTTP",

@@ -1,6 +1,7 @@
 """Graphs from files: GraphML, edge lists and adjacency lists.
 
-A line of an edge list is a link `a b`, optionally followed by data in braces, which are ignored. A line of an
+A line of an edge list is a link `a b`, optionally followed by data in braces, which are ignored; both
+names have equally many commas, so that `New York,Boston` is not read as `New` and `York,Boston`. A line of an
 adjacency list is a router and its neighbours, `a b c ...`, as networkx writes them. A link that occurs
 several times in an edge list or in GraphML is that many parallel links. In an adjacency list, a link that one
 router lists k times is k parallel links. Routers are numbered in the order of their names, whatever their
@@ -110,6 +111,8 @@ def _read(path: str) -> tuple[set[str], _Links, dict[str, int]]:
     """Reads a graph file; returns (router names, links, router name -> number of its hosts)."""
     if not path:
         raise ParameterError("graph file must be named, got an empty name")
+    if path == "-":
+        raise ParameterError("graph must be in a file, got - (standard input is not read)")
     kind = next((kind for ending, kind in _FORMATS.items() if path.lower().endswith(ending)), "edgelist")
     if kind == "graphml":
         return _GraphML(path).read(read_bytes(path, GRAPH_BYTES))
@@ -133,10 +136,11 @@ def _edges(lines: _Lines) -> tuple[set[str], _Links]:
     names: set[str] = set()
     links: _Links = []
     for where, words in lines:
-        if len(words) < 2 or not _DATA.fullmatch(" ".join(words[2:])):
+        separated = len({word.count(",") for word in words[:2]}) > 1
+        if len(words) < 2 or separated or not _DATA.fullmatch(" ".join(words[2:])):
             raise ParameterError(
                 f"{where}: link must be two names (a file that does not end in {', '.join(_FORMATS)} is an "
-                f"edge list), got {quoted(' '.join(words))}"
+                f"edge list; commas do not separate), got {quoted(' '.join(words))}"
             )
         _check_ends(where, words[0], words[1])
         names |= set(words[:2])

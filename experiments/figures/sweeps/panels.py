@@ -28,10 +28,12 @@ from experiments.results.metrics import Engine, Metric, metric_of
 
 LINES = ("-", "--", ":", "-.")  # line styles of several sweeps in one figure
 _PREDICTED: dict[str, Any] = {"linestyle": ":"}
+_ALONE: dict[str, Any] = {"marker": "d", "markerfacecolor": "none"}
 _LEVEL: dict[str, Any] = {"linestyle": "--"}
 _PANEL, _MIN_PANEL, _HEIGHT = 3.1, 1.55, 3.4  # width, least width and height of a panel in inches
 _FEW_CURVES, _CURVE = 6, 0.12  # each curve beyond 6 adds this height in inches for the legend
-_NARROW_HEIGHT, _ENTRY = 1.25, 0.17  # heights in inches of a panel and of a legend entry in narrow figures
+_NARROW_HEIGHT = 1.25  # height in inches of a panel in narrow figures
+_HIDDEN = 0.005  # largest distance of accepted loads whose lines hide one another
 _SIMILAR = 2.0  # ratio up to which latencies count as nearly equal
 
 Curve = list[tuple[float, float]]
@@ -81,7 +83,7 @@ class SweepPanels:
                     self.shown |= {"doubt"} if crossed else set()
                 self.latencies += [y for _, y in self.places(chosen, quantities[1].key) if y > 0]
                 if predicted:
-                    self._draw_predicted(pair[0], self.places(chosen, "predicted_accepted"), color)
+                    self._draw_predicted(pair[0], chosen, color)
 
     def places(self, rows: Sequence[SweptPoint], column: str) -> Curve:
         """Returns sorted (position on the axis, value) of the points that have both.
@@ -121,13 +123,21 @@ class SweepPanels:
                 axes.plot(self.axis.span, (level, level), color=color, linewidth=scaled(1.2), **line)
                 self.shown.add("level")
 
-    def _draw_predicted(self, axes: Axes, curve: Curve, color: str) -> None:
-        """Draws values of the fluid model: a dotted line, or a diamond for a single value."""
-        if curve:
-            alone: dict[str, Any] = {"marker": "d", "markerfacecolor": "none", "markersize": scaled(7)}
-            style = alone if len(curve) == 1 else {}
-            axes.plot(*zip(*curve, strict=True), color=color, linewidth=scaled(1.2), **_PREDICTED, **style)
-            self.shown.add("predicted")
+    def _draw_predicted(self, axes: Axes, rows: Sequence[SweptPoint], color: str) -> None:
+        """Draws values of the fluid model: a dotted line, or a diamond for a single value.
+
+        The legend names no line that the curve of the accepted load hides.
+        """
+        curve, drawn = self.places(rows, "predicted_accepted"), dict(self.places(rows, "accepted"))
+        if len(curve) == 1:
+            axes.plot(
+                *zip(*curve, strict=True), color=color, linestyle="none", **_ALONE, markersize=scaled(7)
+            )
+            self.shown.add("predicted alone")
+        elif curve:
+            axes.plot(*zip(*curve, strict=True), color=color, linewidth=scaled(1.2), **_PREDICTED)
+            if any(abs(y - drawn.get(x, 2.0)) > _HIDDEN for x, y in curve):
+                self.shown.add("predicted")
 
     def _limit_latencies(self) -> None:
         """Starts the latency axis at half of the minimum latency, even if an interval extends below.
@@ -161,13 +171,17 @@ class SweepPanels:
             more.append(interval_handle())
         if "predicted" in self.shown:
             more.append(Line2D([], [], color="0.3", **_PREDICTED, label=f"dotted: {model}"))
+        if "predicted alone" in self.shown:
+            more.append(Line2D([], [], color="0.3", linestyle="none", **_ALONE, label=f"diamond: {model}"))
         if "level" in self.shown:
             more.append(Line2D([], [], color="0.3", **_LEVEL, label=f"dashed: without {self.axis.key}"))
         if "doubt" in self.shown:
             more.append(crossed_handle(self.engine.doubt))
-        if current().look.width is not None:
-            self.figure.set_figheight(self.figure.get_figheight() + _ENTRY * len([*handles, *more]) / 2)
-        legend_below(self.figure, [*handles, *more], small=len(self.styles) > _FEW_CURVES)
+        narrow = current().look.width is not None
+        legend = legend_below(self.figure, [*handles, *more], small=narrow or len(self.styles) > _FEW_CURVES)
+        if narrow and legend:
+            inches = legend.get_window_extent().height / self.figure.dpi
+            self.figure.set_figheight(self.figure.get_figheight() + inches)
         set_title(self.figure, title)
         return self.figure
 
@@ -196,7 +210,7 @@ def new_sweep_panels(rows: Sequence[SweptPoint], engine: Engine) -> SweepPanels:
     longer = _CURVE * max(0, len(styles) - _FEW_CURVES)
     figure = new_figure((max(7.5, 1.2 + _PANEL * columns), 2 * _HEIGHT * blocks + longer))
     if width is not None:
-        figure.set_figheight(2 * _NARROW_HEIGHT * blocks + 0.5)
+        figure.set_figheight(2 * _NARROW_HEIGHT * blocks + (0.9 if current().look.title else 0.5))
     grid = figure.add_gridspec(2 * blocks, columns)
     rows_of_panels: list[list[Axes]] = []
     for rank in range(2):  # all panels of accepted load, then all of latency

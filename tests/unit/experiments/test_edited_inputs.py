@@ -218,6 +218,35 @@ def test_a_replay_and_a_figure_do_not_show_a_changed_graph(tmp_path):
         read_recording(folder)
 
 
+def test_a_figure_without_its_map_names_the_file_that_has_changed(tmp_path):
+    content, other, words = KINDS["ring.edges"]
+    (tmp_path / "ring.edges").write_text(content)
+    named = {"name": "graph", "params": {"from": "ring.edges"}}
+    experiment = kept(words.replace("simulate", "run"))
+    folder = write_run(tmp_path / "run", records.summary(**named), experiment=experiment, **named)
+    assert "ring.edges has" not in polarlab.plot(folder)["links"].get_suptitle()
+    (tmp_path / "ring.edges").write_text(other)
+    title = " ".join(polarlab.plot(folder)["links"].get_suptitle().split())
+    assert "no map: " in title
+    assert "ring.edges has changed" in title
+
+
+def test_a_replay_reads_the_graph_of_its_experiment_from_any_folder(tmp_path, monkeypatch):
+    content, other, words = KINDS["ring.edges"]
+    (tmp_path / "ring.edges").write_text(content)
+    named = {"name": "graph", "params": {"from": "ring.edges"}}
+    experiment = kept(words.replace("simulate", "run"))
+    folder = write_run(tmp_path / "run", records.summary(**named), experiment=experiment, **named)
+    (tmp_path / "elsewhere").mkdir()
+    monkeypatch.chdir(tmp_path / "elsewhere")
+    read_recording(folder)
+    (tmp_path / "elsewhere" / "ring.edges").write_text(other)
+    read_recording(folder)
+    (tmp_path / "ring.edges").write_text(other)
+    with pytest.raises(ParameterError, match=r"ring\.edges has changed"):
+        read_recording(folder)
+
+
 def test_a_session_measures_nothing_on_a_graph_that_has_changed(tmp_path):
     content, other, _ = KINDS["ring.edges"]
     (tmp_path / "ring.edges").write_text(content)

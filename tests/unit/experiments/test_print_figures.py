@@ -79,6 +79,21 @@ def test_texts_of_a_column_can_be_read_and_are_not_cut_off(name):
             assert -1 <= box.y0 <= box.y1 <= figure.bbox.y1 + 1
 
 
+def test_a_column_leaves_room_between_latencies_and_most_of_its_height_to_the_data(tmp_path):
+    folders = [golden.copied(tmp_path / name, "simulated-sweep")[0] for name in ("one", "two")]
+    for folder in folders:
+        rewritten(folder, lambda row: {"latency_mean_cycles": 14 + 25_000 * float(row["offered"]) ** 6})
+    figure = polarlab.compare(*folders).plot(width="3.3in", title=False)["comparison"]
+    figure.draw_without_rendering()
+    ticks = [*figure.axes[2].get_yticklabels(), *figure.axes[2].get_yticklabels(minor=True)]
+    low, high = figure.axes[2].get_ylim()
+    shown = [one for one in ticks if one.get_text() and low <= one.get_position()[1] <= high]
+    boxes = sorted((one.get_window_extent() for one in shown), key=lambda box: box.y0)
+    assert len(boxes) >= 2
+    assert all(below.y1 < above.y0 for below, above in itertools.pairwise(boxes))
+    assert sum(axes.bbox.height for axes in (figure.axes[0], figure.axes[2])) > 0.5 * figure.bbox.height
+
+
 def test_panels_and_curves_have_the_order_that_is_asked_for(sweep):
     figure = polarlab.plot(sweep, order="uniform,ugal-pf")["sweep"]
     assert panels(figure) == ["uniform", "tornado"]
@@ -124,6 +139,15 @@ def test_the_legend_names_the_model_where_it_is_drawn_and_by_what_it_means():
     assert "dotted: fluid model of routers that drop" in entries(figure)
     varied = polarlab.plot(golden.FOLDER / "sweep-varied")["sweep"]
     assert not any("model" in text for text in entries(varied))
+
+
+def test_the_legend_names_no_line_that_is_not_seen(tmp_path):
+    folder = golden.copied(tmp_path, "simulated-sweep")[0]
+    rewritten(folder, lambda row: {"predicted_accepted": row["accepted"]})
+    assert not any("model" in text for text in entries(polarlab.plot(folder, width="3.3in")["sweep"]))
+    alone = result_folders.write_sweep(tmp_path / "sweep", ("min",), ("uniform",), loads=(0.6,))
+    assert "diamond: fluid model" in (texts := entries(polarlab.plot(alone)["sweep"]))
+    assert not any("dotted" in text for text in texts)
 
 
 def test_the_authors_points_are_drawn_when_asked_for(tmp_path):

@@ -126,7 +126,11 @@ def test_replications_are_judged_by_the_interval_of_what_was_measured(tmp_path, 
     # Three equal measurements have an interval of no width.
     assert (one["queueing_frame_times"]["ci95"], one["queueing_frame_times"]["within"]) == (0, False)
     assert entry.main(["crosscheck", str(folder)]) == 0
-    assert re.search(r"queueing +1.5 \+- 0 .* yes *$", capsys.readouterr().out, re.MULTILINE)
+    printed = capsys.readouterr()
+    assert re.search(r"queueing +1.5 \+- 0 .* yes *$", printed.out, re.MULTILINE)
+    rows = [line.split() for line in printed.out.splitlines()[:4]]
+    assert [row[rows[0].index("seed")] for row in rows[1:]] == ["1", "2", "3"]
+    assert all(f"seed {seed}" in printed.err for seed in (1, 2, 3))
     path = folder / "seed-2" / "summary.json"
     doubted = records.SUMMARY.fidelity.doubted("a switch stood still")
     path.write_text(json.dumps({**json.loads(path.read_text()), "fidelity": plain(doubted)}))

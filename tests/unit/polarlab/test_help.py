@@ -76,3 +76,17 @@ def test_help_of_a_graphs_file_says_that_links_have_no_weights(capsys):
     with pytest.raises(SystemExit):
         entry.main(["topology", "graph", "--help"])
     assert "no weights" in " ".join(capsys.readouterr().out.split())
+
+
+def test_help_of_watch_says_where_its_page_is(capsys):
+    with pytest.raises(SystemExit):
+        entry.main(["watch", "--help"])
+    assert "(default 127.0.0.1:8642)" in " ".join(capsys.readouterr().out.split())
+
+
+@pytest.mark.parametrize("command", ["patterns", "routings"])
+def test_commands_that_list_names_accept_that_word(command, capsys):
+    assert entry.main([command]) == 0
+    printed = capsys.readouterr().out
+    assert entry.main([command, "--list"]) == 0
+    assert capsys.readouterr().out == printed

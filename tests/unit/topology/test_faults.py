@@ -157,3 +157,22 @@ def test_links_of_hosts_have_names_where_they_may_fail():
 def test_a_fault_schedule_refuses_links_of_hosts_and_says_where_they_can_fail():
     with pytest.raises(ParameterError, match="prompt"):
         parse_schedule("1 fail link:s1-h1_1", GRAPH)
+
+
+def test_a_line_of_a_schedule_lists_components_as_the_prompt_does():
+    faults = parse_schedule(f"2 fail switch:s4, {LINK}\n4 restore switch:s4 ,{LINK}", GRAPH)
+    assert [fault.line for fault in faults] == [
+        "2 fail switch:s4",
+        f"2 fail {LINK}",
+        "4 restore switch:s4",
+        f"4 restore {LINK}",
+    ]
+
+
+def test_restore_all_restores_what_is_down_at_its_time():
+    before = f"1 fail controller, {LINK}\n2 drain s5\n3 restore controller\n3 fail hang:s2"
+    faults = parse_schedule(f"9 fail switch:s1\n4 restore all\n{before}", GRAPH)
+    restored = [fault.line for fault in faults if fault.time_s == 4]
+    assert restored == [f"4 restore {LINK}", "4 restore hang:s2"]
+    with pytest.raises(ParameterError, match="up to 4 s"):
+        parse_schedule("4 restore all\n5 fail switch:s1", GRAPH)

@@ -24,6 +24,15 @@ def test_an_edge_list_is_read(tmp_path):
     assert (topology.routers, topology.links, topology.diameter) == (4, 4, 2)
 
 
+def test_names_of_an_edge_list_may_have_commas(tmp_path):
+    assert graph_from(tmp_path, "0,0 0,1\n0,1 1,1\n").labels == ("0,0", "0,1", "1,1")
+
+
+def test_standard_input_is_not_a_graph():
+    with pytest.raises(ParameterError, match="standard input"):
+        GraphFile(**{"from": "-"})
+
+
 def test_an_adjacency_list_is_read(tmp_path):
     topology = graph_from(tmp_path, "a b c\nb c\nc d\n", "graph.adjlist")
     assert (topology.labels, topology.links) == (("a", "b", "c", "d"), 4)
@@ -75,6 +84,8 @@ def test_parallel_links_are_links_of_their_own(tmp_path):
         ),
         (GRAPHML.format("</graph><graph>"), "g.graphml", "line 1: .*second one"),
         ("1 2 {\n", "g.edges", "line 1: .*link.* got '1 2 {'"),
+        ("New York,Boston\n", "g.edges", "line 1: .*commas.* got 'New York,Boston'"),
+        ("a, b\n", "g.edges", "line 1: .*commas.* got 'a, b'"),
         ("1 2 {} junk\n", "g.edges", "line 1: .*link.* got '1 2 {} junk'"),
         ("1 2\0\n", "g.edges", "text, but line 1 .*NUL"),
         ("1 2 " + "x" * 5000, "g.edges", "x\\.\\.\\.'$"),

@@ -60,7 +60,7 @@ def _print(agreement: Mapping[str, Any]) -> None:
 
     rows = []
     for point in agreement["points"]:
-        row = _point_of(point)
+        row = _point_of(point) | {"seed": readable(point["seed"])}
         for name, title in _QUANTITIES.items():
             row[title] = readable(point[name])
             row[f"{title} simulated"] = readable(point[f"{name}_simulated"])
