@@ -313,10 +313,12 @@ def die(reason: str) -> NoReturn:
         reason: the error in words, unless the code of a plug-in raised it.
     """
     failure = plugin_failure(sys.exc_info()[1])
-    traceback.print_exc(file=sys.stderr)
-    sys.stderr.flush()
-    report(Fatal(str(failure or reason)))
-    os._exit(Status.USAGE if failure else Status.INTERNAL)
+    try:
+        traceback.print_exc(file=sys.stderr)
+        sys.stderr.flush()
+        report(Fatal(str(failure or reason)))
+    finally:  # also without a reader of the reports
+        os._exit(Status.USAGE if failure else Status.INTERNAL)
 
 
 # Least time between two reports, as links can change at any rate. The first change of a settled state is

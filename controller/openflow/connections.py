@@ -10,6 +10,7 @@ from __future__ import annotations
 import errno
 import os
 import random
+import resource
 import socket
 import ssl
 from dataclasses import dataclass
@@ -33,6 +34,7 @@ IN_A_ROW = 64
 UNSENT_BYTES, UNSENT_BYTES_SERVED = 1 << 17, 1 << 22
 SERVED_WITHIN_S = 60.0
 _SPARE_CONNECTIONS = 64  # beyond two per switch
+_OTHER_DESCRIPTORS = 64  # that the controller may yet need
 RETRY_EVERY_S = 1.0  # after a connection that could not be accepted
 # Errors of accept(2) that concern one connection or pass soon, rather than the listening socket itself.
 TRANSIENT_ERRORS = {
@@ -61,7 +63,7 @@ def not_accepted(error: OSError) -> str:
     return f"a connection could not be accepted: {error}"
 
 
-def not_encrypted(address: object, error: OSError) -> str:
+def not_encrypted(address: object, error: Exception) -> str:
     """Returns the warning of a connection that ended before its TLS handshake did.
 
     Args:
@@ -70,6 +72,13 @@ def not_encrypted(address: object, error: OSError) -> str:
     """
     where = address[0] if isinstance(address, tuple) else "the Unix socket"
     return f"a connection from {where} was refused: {error}"
+
+
+def _free_descriptors() -> int:
+    """Raises the process's limit of descriptors as far as possible, and returns how many connections fit."""
+    _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
+    return most - len(os.listdir("/proc/self/fd")) - _OTHER_DESCRIPTORS
 
 
 class _Connection(Protocol):
@@ -86,7 +95,7 @@ class OpenConnections(Generic[C]):
 
     def __init__(self, switches: int) -> None:
         """Starts with none, for a fabric with some number of switches."""
-        self._limit = 2 * switches + _SPARE_CONNECTIONS
+        self._limit = max(switches, min(2 * switches + _SPARE_CONNECTIONS, _free_descriptors()))
         self._open: dict[C, None] = {}  # the oldest first
 
     def make_room(self) -> bool:

@@ -128,9 +128,10 @@ class Door:
 
     def _check_features(self, message: bytes) -> None:
         _exactly(message, _FEATURES.size)
-        known, (self.datapath_id,) = self.datapath_id, _FEATURES.unpack(message)
-        if known not in (None, self.datapath_id):
-            raise MalformedMessage(f"datapath id of a connection must stay {known}, got {self.datapath_id}")
+        (claimed,) = _FEATURES.unpack(message)
+        if self.datapath_id not in (None, claimed):
+            raise MalformedMessage(f"datapath id of a connection must stay {self.datapath_id}, got {claimed}")
+        self.datapath_id = claimed
 
     def _check_port_status(self, message: bytes) -> None:
         _exactly(message, _STATUS_HEAD + self._port(message, _STATUS_HEAD))

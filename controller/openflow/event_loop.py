@@ -28,23 +28,18 @@ def run(listener: Any, context: ssl.SSLContext | None, switches: int, applicatio
         application: handles the switches' messages.
     """
     loop = asyncio.new_event_loop()
-    loop.set_exception_handler(_exception_of_the_loop)
     listener.setblocking(False)
     server = _Server(loop, listener, context, switches, application)
+    loop.set_exception_handler(server.connection_failed)
     try:
+        # Loads what computes in threads while there are descriptors for it.
+        loop.run_until_complete(loop.run_in_executor(None, int))
         application.start(_EventLoop(loop))
         server.resume()
         loop.run_forever()
     except KeyboardInterrupt:
         os._exit(Status.INTERRUPTED)  # at once: a computation in a thread may take long
     die("the controller's event loop ended")
-
-
-def _exception_of_the_loop(_loop: asyncio.AbstractEventLoop, details: dict[str, Any]) -> None:
-    """Ends the controller; asyncio calls this for exceptions that nobody handles, and would only log them."""
-    error = details.get("exception")
-    if error is not None and not isinstance(error, OSError):  # those concern one connection
-        die(f"{type(error).__name__} in the event loop: {error}")
 
 
 class _EventLoop:
@@ -87,6 +82,13 @@ class _Server:
         self._listener = listener
         self._context = context
 
+    def connection_failed(self, _loop: asyncio.AbstractEventLoop, details: dict[str, Any]) -> None:
+        """Reports an error in asyncio's own code, which has ended a connection, such as one in TLS.
+
+        Errors of all other code end the controller (`ends_controller`).
+        """
+        self.warnings.add(f"a connection failed: {details.get('exception') or details['message']}")
+
     def resume(self) -> None:
         """Starts accepting connections."""
         self.loop.add_reader(self._listener, self._accept)
@@ -112,11 +114,11 @@ class _Server:
     async def _open(self, connection: Connection, accepted: Any, address: Any) -> None:
         try:
             await self.loop.connect_accepted_socket(lambda: connection, accepted, ssl=self._context)
-        except OSError as error:  # includes TLS errors
+        except (OSError, ValueError) as error:  # TLS errors, and names in certificates that are no text
             self.warnings.add(connections.not_encrypted(address, error))
         finally:
             if not connection.opened:
-                self.open.discard(connection)
+                connection.forget()
 
 
 class Connection(asyncio.Protocol):
@@ -173,6 +175,7 @@ class Connection(asyncio.Protocol):
             self._server.loop.call_soon(self._flush)
         self._unsent += data
 
+    @ends_controller("a switch's connection")
     def _flush(self) -> None:
         if not self._ended:
             self._transport.write(self._unsent)
@@ -188,12 +191,19 @@ class Connection(asyncio.Protocol):
         self._messages.clear()
         if self._transport is None:
             self.opening.cancel()
-            self._timer.cancel()
+            self.forget()
         else:
             self._transport.abort()
 
+    def forget(self) -> None:
+        """Leaves nothing of the connection behind."""
+        self._ended = True
+        self._timer.cancel()
+        self._server.open.discard(self)
+
     # ---- calls of the loop ----
 
+    @ends_controller("a switch's connection")
     def connection_made(self, transport: Any) -> None:
         """Greets the switch."""
         self._transport = transport
@@ -230,10 +240,8 @@ class Connection(asyncio.Protocol):
 
     @ends_controller("a switch's connection")
     def connection_lost(self, _error: Exception | None) -> None:
-        """Forgets the connection."""
-        self._ended = True
-        self._timer.cancel()
-        self._server.open.discard(self)
+        """Forgets the connection, and tells the application of the end of a known switch."""
+        self.forget()
         if self._known:
             self._server.application.disconnected(self)
 

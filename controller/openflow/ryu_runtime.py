@@ -68,6 +68,7 @@ def run(listener: Any, context: ssl.SSLContext | None, switches: int, applicatio
     # A switch that stays connected but answers no echo requests is disconnected after some seconds.
     _cfg.CONF.set_override("echo_request_interval", connections.echo_every_s(switches))
     _cfg.CONF.set_override("maximum_unreplied_echo_requests", connections.UNANSWERED_ECHOES)
+    tpool.execute(int)  # starts its threads while there are descriptors for them
     manager = _app_manager.AppManager.get_instance()
     handshake = manager.instantiate(Handshake, listener, context, switches)
     forwarder = manager.instantiate(_Forwarder, application)
@@ -126,6 +127,9 @@ class _Forwarder(RyuApplication):  # type: ignore[misc]
         """Forwards the end of a handshake or of a connection."""
         switch = event.datapath.socket
         if event.state == _handler.MAIN_DISPATCHER:
+            if event.datapath.id is None:  # Ryu does not insist on the features
+                switch.refuse("it described its ports before itself")
+                return
             switch.identified(event.datapath)
             self._application.connected(switch)
         elif switch.is_identified:

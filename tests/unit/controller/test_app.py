@@ -297,6 +297,7 @@ ATTACKS = {
         greeted(version, 7) + openflow_messages.multipart(version, 13, struct.pack("!IH", 1, 48) + bytes(42))
     ),
     "counters": lambda version: greeted(version, 7) + openflow_messages.multipart(version, 4, bytes(80)),
+    "ports before features": lambda version: openflow_messages.hello(version) + ported(version),
     "experimenter's error": lambda version: (
         greeted(version, 7)
         + ported(version)
@@ -325,6 +326,23 @@ def test_a_second_connection_cannot_take_a_switchs_place(shared, framework):
         assert is_served(shared, shared.switches[3])
 
     shared.warned("s3", attack)
+
+
+@pytest.mark.parametrize("claimed", [4, 99], ids=["of another switch", "of none"])
+def test_a_switch_cannot_change_its_number(shared, framework, claimed):
+    version = framework[1]
+    shared.switches[3].disconnect()
+    pretended = greeted(version, 3) + ported(version)
+    shared.warned(
+        "must stay", lambda: read_to_the_end(connection(shared, pretended, changed(version, claimed)))
+    )
+    assert shared.switches[4].connected
+    assert is_served(shared, shared.switches[3])
+    assert is_served(shared, shared.switches[4])
+
+
+def changed(version, datapath_id):
+    return openflow_messages.features(version, datapath_id) + openflow_messages.message(version, 21)
 
 
 def kinds(received):
