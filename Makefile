@@ -7,7 +7,7 @@ SUDO := $(if $(filter 0,$(shell id -u)),,sudo)
 # Byte code is always kept: otherwise each of the tests' hundreds of processes would compile the code.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: setup dev lock demo test test-all test-frameworks test-pythons mutations fuzz vm-test lint bench docs keys citations stubs messages digests benchmarks package clean help
+.PHONY: setup dev lock demo test test-all test-frameworks test-pythons mutations fuzz vm-test container container-test lint bench docs keys citations stubs messages digests benchmarks package clean help
 
 setup: ## install programs, kernel settings, and .venv/ with the polarlab command
 	@$(SUDO) vagrant/provision.sh
@@ -79,6 +79,16 @@ fuzz: ## run generated attacks; N=inputs of each, SEED repeats a run, ATTACKS=".
 vm-test: ## test the kernel datapath in a virtual machine
 	@$(SUDO) vagrant/provision.sh vm-test
 	@$(SUDO) $(VENV)/python tests/vm $(TESTS)
+
+# ENGINE="docker" chooses another program, BUILD="--no-cache" adds options.
+ENGINE = $(if $(shell command -v podman),$(SUDO) podman,docker)
+container: ## build the container image polarlab, with Podman or Docker
+	@$(ENGINE) build $(BUILD) --file Containerfile --tag polarlab .
+
+# Needs Podman or Docker, and debootstrap where Debian's image cannot be fetched.
+container-test: ## build the container image and test it: its size, its user, fabrics in it
+	@$(SUDO) vagrant/provision.sh dev
+	@$(SUDO) $(VENV)/python -m pytest -q -rP tests/container
 
 lint: dev ## check style, types, layers, spelling
 	@$(VENV)/ruff check .

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import platform
+import re
 import subprocess
 from pathlib import Path
 
@@ -31,7 +32,14 @@ PROGRAMS = {
     "tc": "iproute2",
 }
 
-CAPABILITIES = "a container needs the capabilities SYS_ADMIN, NET_ADMIN and NET_RAW (docker run --privileged)"
+# Capability -> its bit (linux/capability.h). Root needs others, too, but containers keep those.
+_CAPABILITY_BITS = {"SYS_ADMIN": 21, "NET_ADMIN": 12, "NET_RAW": 13, "SYS_PTRACE": 19}
+CAPABILITIES = (
+    "a container needs the capabilities SYS_ADMIN, NET_ADMIN, NET_RAW and SYS_PTRACE, a writable /proc/sys, "
+    "and /dev/net/tun (docker run --privileged)"
+)
+_TUN = Path("/dev/net/tun")  # userspace switches create an interface of their own
+_SETTING = Path("/proc/sys/net/ipv6/conf/all/disable_ipv6")  # one that fabrics change
 
 # Peak memory of a fabric, measured on ER_13, ER_17 and ER_23: per switch (ovs-vswitchd 11 MiB, ovsdb-server 2
 # MiB, its shell, the kernel's share), per host, per link, and per ordered pair of routers (two rules on a
@@ -80,9 +88,7 @@ def require_emulation() -> None:
     require_programs(PROGRAMS)
     problem = namespaces_problem()
     if problem:
-        raise MachineError(
-            f"root cannot create network namespaces and links here ({problem}); {CAPABILITIES}"
-        )
+        raise MachineError(f"root cannot launch fabrics here: {problem}; {CAPABILITIES}")
     problem = mininet_problem()
     if problem:
         raise MachineError(problem)
@@ -90,11 +96,27 @@ def require_emulation() -> None:
 
 def namespaces_problem() -> str | None:
     """Tries to create a namespace and a link as fabrics do; returns the error, or None on success."""
+    missing = _missing_right()
+    if missing:
+        return missing
     link = ["ip", "link", "add", "polarlab-a", "type", "veth", "peer", "name", "polarlab-b"]
     try:
         run(["mnexec", "-n", *link])
     except CommandError as error:
         return error.reason
+    return None
+
+
+def _missing_right() -> str | None:
+    """Returns what root lacks here, as in a container; None if fabrics can be launched."""
+    [digits] = re.findall(r"^CapEff:\s*(\w+)$", Path("/proc/self/status").read_text(), re.MULTILINE)
+    missing = [name for name, bit in _CAPABILITY_BITS.items() if not int(digits, 16) >> bit & 1]
+    if missing:
+        return f"no capability {', '.join(missing)}"
+    if _SETTING.exists() and not os.access(_SETTING, os.W_OK):
+        return "/proc/sys is read-only"
+    if not kernel_datapath_available() and not os.access(_TUN, os.R_OK | os.W_OK):
+        return f"userspace switches cannot open {_TUN}"
     return None
 
 

@@ -11,6 +11,8 @@
 #                                   Vagrant
 #   vagrant/provision.sh guest      on a machine that only runs PolarLab: puts `polarlab` on every user's path;
 #                                   the kernel must have Open vSwitch
+#   vagrant/provision.sh packages   only the Debian packages that PolarLab runs (both stages of Containerfile)
+#   vagrant/provision.sh image      the first, but .venv/ gets a copy of PolarLab and needs no sources (Containerfile)
 set -eu
 
 root=$(CDPATH='' cd -- "$(dirname -- "$0")/.." && pwd)
@@ -20,7 +22,8 @@ lock=$root/vagrant/requirements.lock
 python=/usr/bin/python3
 
 packages="openvswitch-switch mininet iproute2 ethtool iputils-ping openssl iperf3 tcpdump procps kmod
-    net-tools util-linux python3-venv make git"
+    net-tools util-linux"
+tools="python3-venv make git"
 
 # Debian's plain `su` keeps the user's path, which lacks the programs that install packages.
 PATH=$PATH:/usr/sbin:/sbin
@@ -29,11 +32,14 @@ say() { printf 'setup: %s\n' "$*" >&2; }
 die() { say "$*"; exit 3; }
 
 kind=${1:-}
-kinds="dev, docs, tests, vm-test, guest"
+kinds="dev, docs, tests, vm-test, guest, packages, image"
 [ $# -le 1 ] || { say "takes at most one argument, got '$*'; use one of $kinds"; exit 2; }
 extras=ryu # of setup.cfg
+editable=--editable
 case $kind in
     '' | guest) ;;
+    packages) tools= ;;
+    image) editable= ;;
     dev) extras="ryu test" ;;
     docs) extras="ryu notebooks docs" ;;
     tests) packages="$packages chromium chromium-driver prometheus" extras="ryu notebooks cluster docs test" ;;
@@ -53,7 +59,7 @@ update_lists() {
 
 install_packages() {
     missing=
-    for package in $packages; do
+    for package in $packages $tools; do
         dpkg-query -W -f '${db:Status-Abbrev}' "$package" 2>/dev/null | grep -q '^ii' || missing="$missing $package"
     done
     [ -n "$missing" ] || return 0
@@ -76,7 +82,7 @@ install_packages() {
 # not booted; it will have an init system later.
 start_open_vswitch() {
     [ "$(id -u)" = 0 ] || return 0
-    [ "$kind" = guest ] && return 0
+    case $kind in guest | packages | image) return 0 ;; esac
     [ -d /run/systemd/system ] && return 0
     [ -e /run/openvswitch/ovs-vswitchd.pid ] && kill -0 "$(cat /run/openvswitch/ovs-vswitchd.pid)" 2>/dev/null && return 0
     say "starting Open vSwitch, as there is no init system"
@@ -154,7 +160,7 @@ for folder in filter(os.path.isdir, site.getsitepackages()):
 pip_install() {
     if ! grep -q "with Python $("$python" -c 'import sys; print("%d.%d" % sys.version_info[:2])')$" "$lock"; then
         say "$lock is for another version of Python; installing the newest packages that setup.cfg allows"
-        run_pip --editable "$root[$1]"
+        run_pip $editable "$root[$1]"
         return
     fi
     "$python" "$root/vagrant/locked.py" > "$venv/base.lock"
@@ -162,7 +168,7 @@ pip_install() {
     "$python" "$root/vagrant/locked.py" $(printf %s "$1" | tr , ' ') > "$venv/packages.lock"
     run_pip --no-deps --require-hashes --requirement "$venv/base.lock" &&
         run_pip --no-deps --require-hashes --no-build-isolation --requirement "$venv/packages.lock" &&
-        run_pip --no-deps --no-build-isolation --editable "$root"
+        run_pip --no-deps --no-build-isolation $editable "$root"
 }
 
 run_pip() { "$venv/bin/pip" install -qq --disable-pip-version-check "$@"; }
@@ -191,6 +197,7 @@ if [ "${POLARLAB_SETUP:-}" = python ]; then # started by install_python_packages
 fi
 take_lock
 install_packages
+[ "$kind" != packages ] || exit 0
 start_open_vswitch
 install_python_packages_as_owner
 finish_guest

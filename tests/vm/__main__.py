@@ -12,6 +12,7 @@ lacks something.
 from __future__ import annotations
 
 import json
+import os
 import platform
 import shutil
 import subprocess
@@ -73,12 +74,18 @@ def _run(tests: list[str], started: float) -> bool:
 def _validate_vagrantfile() -> None:
     if shutil.which("vagrant") is None:
         raise StepError(not_installed("vagrant"))
-    done = subprocess.run(
-        ["vagrant", "validate"], cwd=PROJECT / "vagrant", check=False, capture_output=True, text=True
-    )
-    if done.returncode:
-        said = " ".join((done.stderr or done.stdout).split())
-        raise StepError(f"`vagrant validate` refuses vagrant/Vagrantfile: {said}", exit_status=1)
+    for system in ("debian-12", "debian-13", "ubuntu-24.04"):
+        done = subprocess.run(
+            ["vagrant", "validate"],
+            cwd=PROJECT / "vagrant",
+            env={**os.environ, "POLARLAB_SYSTEM": system},
+            check=False,
+            capture_output=True,
+            text=True,
+        )
+        if done.returncode:
+            said = " ".join((done.stderr or done.stdout).split())
+            raise StepError(f"`vagrant validate` refuses vagrant/Vagrantfile: {said}", exit_status=1)
 
 
 def _report(accelerator: Accelerator, seconds: float) -> bool:
