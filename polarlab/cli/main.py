@@ -9,17 +9,23 @@ import signal
 import sys
 from collections.abc import Sequence
 
-from polarlab.error_log import write_log
-from polarlab.process import (
-    END_SIGNALS,
-    Status,
-    Terminated,
-    add_administration_folders,
-    internal_text,
-    known_status,
-    print_line,
-    run_as_command,
-)
+from polarlab.own_packages import SharedFilesError
+
+try:
+    from polarlab.error_log import write_log
+    from polarlab.process import (
+        END_SIGNALS,
+        Status,
+        Terminated,
+        add_administration_folders,
+        internal_text,
+        known_status,
+        print_line,
+        run_as_command,
+    )
+except SharedFilesError as conflict:  # nothing of the project can be used, not even its errors
+    print(f"polarlab: {conflict}", file=sys.stderr)
+    sys.exit(3)
 
 # Thresholds of Python's garbage collection: as modules are never garbage, the default thresholds would waste
 # a tenth of a command's time on searching them.
