@@ -70,6 +70,10 @@ def import_isolated(name: str, folder: Path) -> None:
 
     def load() -> None:
         try:
+            if not hasattr(_libc, "unshare"):  # macOS
+                with contextlib.chdir(folder):
+                    importlib.import_module(name)
+                return
             # From here on, this thread has its own working folder.
             if not _libc.unshare(_CLONE_FS):
                 os.chdir(folder)
