@@ -7,7 +7,7 @@ SUDO := $(if $(filter 0,$(shell id -u)),,sudo)
 # Byte code is always kept: otherwise each of the tests' hundreds of processes would compile the code.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: setup dev lock demo test test-all test-frameworks test-pythons mutations fuzz vm-test lint bench docs keys citations stubs messages digests benchmarks package clean help
+.PHONY: setup dev lock demo test test-all test-frameworks test-pythons test-oldest mutations fuzz vm-test lint bench docs keys citations stubs messages digests benchmarks package release clean help
 
 setup: ## install programs, kernel settings, and .venv/ with the polarlab command
 	@$(SUDO) vagrant/provision.sh
@@ -53,6 +53,17 @@ test test-all:
 test-pythons: PYTHONS = python3.12 python3.13
 test-pythons: ## run unit tests on other versions of Python; PYTHONS="..." names the interpreters
 	@tests/pythons.sh $(PYTHONS)
+
+# The lower bounds in setup.cfg must be true. pip always takes the newest versions, uv can take the oldest ones.
+# Indirect requirements are new: their warnings about calls by old libraries do not count.
+test-oldest: SELECT = -m "not slow" tests/unit
+test-oldest: ## run unit tests with the oldest packages that setup.cfg allows; SELECT="..." chooses tests
+	@/usr/bin/python3 -m venv --clear --system-site-packages build/oldest
+	@build/oldest/bin/pip install -qq --disable-pip-version-check --ignore-installed uv
+	@build/oldest/bin/uv pip install --quiet --python build/oldest/bin/python --resolution lowest-direct \
+		--editable ".[test,notebooks,symmetry,paper,cluster]"
+	@build/oldest/bin/python -m pytest -q -W ignore::DeprecationWarning -W ignore::PendingDeprecationWarning \
+		-p no:cacheprovider $(UNITS) $(SELECT)
 
 # `make test-frameworks FRAMEWORKS=os-ken` tests only that one.
 FRAMEWORKS := ryu os-ken
@@ -119,12 +130,15 @@ keys: ## update docs/reference/keys.md, the meaning of all keys and columns of r
 	@$(VENV)/python -m experiments.report.keys > docs/reference/keys.md.new && mv docs/reference/keys.md.new docs/reference/keys.md
 
 # The source archive is built first, and the wheel from it: a file that the archive lacks is missing in the wheel, too.
-# For a release, set its version in setup.cfg, CITATION.cff and CHANGELOG.md (a test compares them); lint,
-# test-all, test-pythons, vm-test and bench must have passed.
 package: dev ## build the wheel and the source archive in dist/
 	@rm -rf dist build
 	@$(VENV)/python -m build
 	@ls -l dist
+
+# For a release, set its version in setup.cfg, CITATION.cff and CHANGELOG.md (a test compares them); lint,
+# test-all, test-pythons, test-oldest, vm-test and bench must have passed. FILES="..." are added to it.
+release: dev ## build, try and describe a release in dist/; ARGS="--draft" takes an unreleased changelog
+	@$(VENV)/python tests/release.py $(ARGS) $(FILES)
 
 clean: ## remove crashed fabrics and build files
 	@if [ -x $(POLARLAB) ]; then $(SUDO) $(POLARLAB) clean; fi
