@@ -7,7 +7,7 @@ SUDO := $(if $(filter 0,$(shell id -u)),,sudo)
 # Byte code is always kept: otherwise each of the tests' hundreds of processes would compile the code.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: setup dev lock demo test test-all test-frameworks test-pythons test-oldest mutations fuzz vm-test lint bench docs keys citations stubs messages digests benchmarks package release clean help
+.PHONY: setup dev lock demo test test-all test-frameworks test-pythons test-oldest mutations fuzz vm-test lint bench docs keys citations licences stubs messages digests benchmarks package release clean help
 
 setup: ## install programs, kernel settings, and .venv/ with the polarlab command
 	@$(SUDO) vagrant/provision.sh
@@ -125,6 +125,10 @@ digests: ## update experiments/papers/kept_code.csv, so that kept points stay va
 
 citations: ## update experiments/papers/citations.bib, the BibTeX of CITATION.cff
 	@$(VENV)/python docs/generate/citations.py > experiments/papers/citations.bib.new && mv experiments/papers/citations.bib.new experiments/papers/citations.bib
+
+# Needs the packages of `make test`. Run it after `make lock`.
+licences: ## update docs/reference/licences.md, the licences of all packages in the lock file
+	@$(VENV)/python docs/generate/licences_page.py
 
 keys: ## update docs/reference/keys.md, the meaning of all keys and columns of results
 	@$(VENV)/python -m experiments.report.keys > docs/reference/keys.md.new && mv docs/reference/keys.md.new docs/reference/keys.md
