@@ -29,6 +29,7 @@ LINES = {
     "doctor": 3,
     "run polarfly --q 3": 3,
 }
+ENVIRONMENT = {**os.environ, "PYTHONPATH": f"{ROOT}{os.pathsep}{ROOT / 'tests'}"}
 
 
 @pytest.fixture(scope="module")
@@ -38,7 +39,7 @@ def statuses(tmp_path_factory):
     done = subprocess.run(
         [sys.executable, "-m", "support.builders.macos", json.dumps([line.split() for line in LINES])],
         cwd=folder,
-        env={**os.environ, "PYTHONPATH": f"{ROOT}{os.pathsep}{ROOT / 'tests'}"},
+        env=ENVIRONMENT,
         capture_output=True,
         text=True,
         check=False,
@@ -54,6 +55,34 @@ def statuses(tmp_path_factory):
 def test_commands_without_a_fabric_work_without_what_macos_lacks(statuses, line):
     found, errors = statuses
     assert found[line] == LINES[line], errors
+
+
+AS_ROOT = """
+import os
+from support.builders.macos import hide_linux
+hide_linux()
+os.geteuid = lambda: 0
+from topology.errors import MachineError
+from topology.files.reading import read_text
+try:
+    read_text("file.txt", 100)
+except MachineError as error:
+    print(error)
+"""
+
+
+def test_root_reads_and_writes_no_files_there(tmp_path):
+    """What protects root from other users' links exists on Linux only."""
+    (tmp_path / "file.txt").write_text("text")
+    done = subprocess.run(
+        [sys.executable, "-c", AS_ROOT],
+        cwd=tmp_path,
+        env=ENVIRONMENT,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert "Linux" in done.stdout, done.stderr
 
 
 def test_fabrics_are_refused_with_the_reason(statuses):
