@@ -37,7 +37,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
     status = int(Status.DONE)
     gc.set_threshold(*_COLLECTIONS)
     _open_closed_streams()
-    run_as_command()
     add_administration_folders()
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)  # a caller that ignores it would take the end of children
     for number in END_SIGNALS:
@@ -45,6 +44,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if number != signal.SIGHUP or signal.getsignal(number) is not signal.SIG_IGN:
             signal.signal(number, _end)
     try:
+        run_as_command()
         for stream in (sys.stdout, sys.stderr):  # file names may be undecodable
             if isinstance(stream, io.TextIOWrapper):
                 stream.reconfigure(errors="backslashreplace")

@@ -21,6 +21,7 @@ import threading
 from collections.abc import Iterable
 from pathlib import Path
 
+from topology.errors import MachineError
 from topology.files.rights import ROOT
 
 _CLONE_FS = 0x200
@@ -111,11 +112,22 @@ def trusted_folder(folders: Iterable[Path], purpose: str) -> Path:
 
 
 def temporary_folder() -> Path:
-    """Returns the folder for temporary files; for root, one where nobody else can replace root's files."""
+    """Returns the folder for temporary files; for root, one where nobody else can replace root's files.
+
+    Raises:
+        MachineError: there is none for root.
+    """
     given = Path(tempfile.gettempdir())
     if os.geteuid() != ROOT:
         return given
-    return next(one for one in (given, *_TEMPORARY) if _is_roots(Path(os.path.realpath(one)), sticky=True))
+    for folder in (given, *_TEMPORARY):
+        if _is_roots(Path(os.path.realpath(folder)), sticky=True):
+            return folder
+    # As in a user namespace in which the machine's root, who owns the folders, is nobody.
+    raise MachineError(
+        f"root needs a folder for temporary files that nobody else can change; {given}, /var/tmp and / can be "
+        "changed by others"
+    )
 
 
 def homes() -> tuple[Path, ...]:
