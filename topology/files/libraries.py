@@ -125,8 +125,8 @@ def temporary_folder() -> Path:
             return folder
     # As in a user namespace in which the machine's root, who owns the folders, is nobody.
     raise MachineError(
-        f"root needs a folder for temporary files that nobody else can change; {given}, /var/tmp and / can be "
-        "changed by others"
+        f"root needs a folder for temporary files that nobody else can change, but others can change {given}, "
+        "/var/tmp and /"
     )
 
 
