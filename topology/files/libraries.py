@@ -124,10 +124,8 @@ def temporary_folder() -> Path:
         if _is_roots(Path(os.path.realpath(folder)), sticky=True):
             return folder
     # As in a user namespace in which the machine's root, who owns the folders, is nobody.
-    raise MachineError(
-        f"root needs a folder for temporary files that nobody else can change, but others can change {given}, "
-        "/var/tmp and /"
-    )
+    names = ", ".join(map(str, (given, *_TEMPORARY)))
+    raise MachineError(f"others can change {names}; root needs a folder of its own, named by TMPDIR")
 
 
 def homes() -> tuple[Path, ...]:
