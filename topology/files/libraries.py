@@ -124,7 +124,7 @@ def temporary_folder() -> Path:
         if _is_roots(Path(os.path.realpath(folder)), sticky=True):
             return folder
     # As in a user namespace in which the machine's root, who owns the folders, is nobody.
-    names = ", ".join(map(str, (given, *_TEMPORARY)))
+    names = ", ".join(map(str, dict.fromkeys((given, *_TEMPORARY))))
     raise MachineError(f"others can change {names}; root needs a folder of its own, named by TMPDIR")
 
 
