@@ -7,7 +7,7 @@ SUDO := $(if $(filter 0,$(shell id -u)),,sudo)
 # Byte code is always kept: otherwise each of the tests' hundreds of processes would compile the code.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: setup dev lock demo test test-all test-frameworks test-pythons mutations fuzz vm-test container container-test lint bench docs keys citations stubs messages digests benchmarks package clean help
+.PHONY: setup dev lock demo test test-all test-frameworks test-pythons test-oldest mutations fuzz vm-test container container-test lint bench docs keys citations licences stubs messages digests benchmarks package release clean help
 
 setup: ## install programs, kernel settings, and .venv/ with the polarlab command
 	@$(SUDO) vagrant/provision.sh
@@ -53,6 +53,18 @@ test test-all:
 test-pythons: PYTHONS = python3.12 python3.13
 test-pythons: ## run unit tests on other versions of Python; PYTHONS="..." names the interpreters
 	@tests/pythons.sh $(PYTHONS)
+
+# The lower bounds in setup.cfg must be true: pip always takes the newest versions, but uv can take the oldest.
+# A newer pyparsing warns about the calls of older versions of matplotlib.
+test-oldest: SELECT = -m "not slow" tests/unit
+test-oldest: ## run unit tests with the oldest packages that setup.cfg allows; SELECT="..." chooses tests
+	@$(SUDO) vagrant/provision.sh tests
+	@/usr/bin/python3 -m venv --clear build/oldest
+	@cp .venv/lib/python3*/site-packages/system-packages.pth build/oldest/lib/python3*/site-packages/
+	@build/oldest/bin/pip install -qq --disable-pip-version-check uv
+	@build/oldest/bin/uv pip install --quiet --python build/oldest/bin/python --resolution lowest-direct \
+		--editable ".[test,notebooks,symmetry,paper,cluster]" "pyparsing < 3.3"
+	@$(SUDO) build/oldest/bin/python -m pytest -q $(UNITS) $(SELECT)
 
 # `make test-frameworks FRAMEWORKS=os-ken` tests only that one.
 FRAMEWORKS := ryu os-ken
@@ -125,16 +137,23 @@ digests: ## update experiments/papers/kept_code.csv, so that kept points stay va
 citations: ## update experiments/papers/citations.bib, the BibTeX of CITATION.cff
 	@$(VENV)/python docs/generate/citations.py > experiments/papers/citations.bib.new && mv experiments/papers/citations.bib.new experiments/papers/citations.bib
 
+# Needs the packages of `make test`. Run it after `make lock`.
+licences: ## update docs/reference/licences.md, the licences of all packages in the lock file
+	@$(VENV)/python docs/generate/licences_page.py
+
 keys: ## update docs/reference/keys.md, the meaning of all keys and columns of results
 	@$(VENV)/python -m experiments.report.keys > docs/reference/keys.md.new && mv docs/reference/keys.md.new docs/reference/keys.md
 
 # The source archive is built first, and the wheel from it: a file that the archive lacks is missing in the wheel, too.
-# For a release, set its version in setup.cfg, CITATION.cff and CHANGELOG.md (a test compares them); lint,
-# test-all, test-pythons, vm-test and bench must have passed.
 package: dev ## build the wheel and the source archive in dist/
 	@rm -rf dist build
 	@$(VENV)/python -m build
 	@ls -l dist
+
+# For a release, set its version in setup.cfg, CITATION.cff and CHANGELOG.md (a test compares them); lint,
+# test-all, test-pythons, test-oldest, vm-test and bench must have passed. FILES="..." are added to it.
+release: dev ## build, try and describe a release in dist/; ARGS="--draft" takes an unreleased changelog
+	@$(VENV)/python tests/release.py $(ARGS) $(FILES)
 
 clean: ## remove crashed fabrics and build files
 	@if [ -x $(POLARLAB) ]; then $(SUDO) $(POLARLAB) clean; fi

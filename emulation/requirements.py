@@ -77,7 +77,9 @@ def mininet_version() -> str:
 
 
 def require_root() -> None:
-    """Raises MachineError unless this process runs as root."""
+    """Raises MachineError unless this process runs as root, on Linux."""
+    if platform.system() != "Linux":
+        raise MachineError("emulating a network needs Linux; a virtual machine or a container will do")
     if os.geteuid() != 0:
         raise MachineError("emulating a network needs root; run it with sudo")
 

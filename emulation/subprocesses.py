@@ -349,6 +349,13 @@ def in_one_line(text: str, limit: int = _MAX_CHARACTERS) -> str:
     return line if len(line) <= limit else line[:limit] + "..."
 
 
+def usable_cores() -> int:
+    """Returns the number of cores that this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1  # macOS
+
+
 def add_administration_folders() -> None:
     """Adds the folders of ovs-vswitchd, ip and tc to PATH, which Debian's plain `su` leaves without them."""
     folders = os.environ.get("PATH", os.defpath).split(os.pathsep)

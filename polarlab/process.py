@@ -6,7 +6,7 @@ import errno
 import os
 import sys
 
-from emulation.subprocesses import END_SIGNALS, add_administration_folders
+from emulation.subprocesses import END_SIGNALS, add_administration_folders, usable_cores
 from topology.errors import Status, Terminated, internal_text, known_status
 from topology.files.escaping import escape_ambiguous, escape_controls
 from topology.files.libraries import run_as_command
@@ -23,6 +23,7 @@ __all__ = [
     "known_status",
     "print_line",
     "run_as_command",
+    "usable_cores",
 ]
 
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import math
-import os
 from bisect import bisect_right
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from emulation.requirements import available_memory_bytes, fabric_memory_bytes
+from emulation.subprocesses import usable_cores
 from experiments.spec.option import Given
 from experiments.spec.options import (
     COLLECTIVE,
@@ -68,7 +68,7 @@ def link_rate_bps(
             have at least that mean.
         detours: whether packets may take detours, up to twice as long as minimal paths.
     """
-    frames_per_s = FRAMES_PER_CORE * len(os.sched_getaffinity(0))
+    frames_per_s = FRAMES_PER_CORE * usable_cores()
     slower = (max(hops, _MEASURED_HOPS) + 1) / (_MEASURED_HOPS + 1) * (2 if detours else 1)
     return frames_per_s * frame_bytes * 8 / (hosts * load * slower)
 

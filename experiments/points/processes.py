@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import gc
 import multiprocessing
-import os
 import signal
 import warnings
 from collections import Counter
@@ -28,11 +27,6 @@ if TYPE_CHECKING:
     Pipe = Connection[Any, Any]
 else:
     Pipe = Connection
-
-
-def usable_cores() -> int:
-    """Returns the number of cores that this process may use."""
-    return len(os.sched_getaffinity(0))
 
 
 class _Ready(NamedTuple):

@@ -8,12 +8,13 @@ from collections.abc import Iterator
 from functools import cached_property
 from typing import TypeVar
 
+from emulation.subprocesses import usable_cores
 from experiments.events.base import OnEvent
 from experiments.events.notices import Notice
 from experiments.planned_fabric import PlannedFabric
 from experiments.points.engine import BackEnd, PointGroup
 from experiments.points.in_turn import InTurn
-from experiments.points.processes import Processes, usable_cores
+from experiments.points.processes import Processes
 from experiments.results.simulation.record import SimulationRecord
 from experiments.simulation.address import Scheduler
 from experiments.simulation.cluster import reached_cluster

@@ -10,13 +10,13 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+from emulation.subprocesses import usable_cores
 from experiments.events.base import OnEvent
 from experiments.events.notices import Notice
 from experiments.events.progress import PointsSimulated
 from experiments.planned_fabric import PlannedFabric
 from experiments.points.engine import ListedGroup, do_points, report_if_interrupted
 from experiments.points.estimate import Estimate, estimate_simulations, work_of
-from experiments.points.processes import usable_cores
 from experiments.results.manifest import write_graph
 from experiments.results.open import SimulatedSweep as SweepResults
 from experiments.results.parts.swept_values import check_joins, joined

@@ -13,6 +13,7 @@ from experiments.doctor.features import Feature, examine_features
 from experiments.doctor.findings import Finding, examine
 from experiments.results.frames import Row, Table
 from polarlab.error_log import remove_old_logs
+from polarlab.own_packages import shared_files, sharing_text
 
 __all__ = ["Cleaned", "Examination", "MarkedProcess", "clean", "described", "doctor", "left_behind"]
 
@@ -86,8 +87,12 @@ def doctor() -> Examination:
         ('polarfly --q 3 --hosts 2', 13, 26)
     """
     fabrics = tuple(_carried(q, hosts) for q, hosts in _FABRICS)
-    findings = examine()
+    findings = [*examine(), *(_shared(owner, path) for owner, path in shared_files()[:1])]
     return Examination(tuple(findings), tuple(examine_features(findings)), fabrics, largest_fabric_routers(1))
+
+
+def _shared(owner: str, path: str) -> Finding:
+    return Finding("own files", present=False, needed=True, remedy=sharing_text(owner, path))
 
 
 def _carried(q: int, hosts: int) -> CarriedFabric:

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import polarlab
+from polarlab.process import usable_cores
 
 if TYPE_CHECKING:
     from typing import Self
@@ -41,7 +42,7 @@ class Draughtsman:
 
     def __enter__(self) -> Self:
         self._pipe: Connection | None = None
-        if len(os.sched_getaffinity(0)) > 1 and _LIBRARY not in sys.modules:
+        if usable_cores() > 1 and _LIBRARY not in sys.modules:
             context = get_context("fork")
             self._pipe, other = context.Pipe()
             self._process = context.Process(target=_serve, args=(self._kind, other, self._pipe), daemon=True)

@@ -9,17 +9,23 @@ import signal
 import sys
 from collections.abc import Sequence
 
-from polarlab.error_log import write_log
-from polarlab.process import (
-    END_SIGNALS,
-    Status,
-    Terminated,
-    add_administration_folders,
-    internal_text,
-    known_status,
-    print_line,
-    run_as_command,
-)
+from polarlab.own_packages import SharedFilesError
+
+try:
+    from polarlab.error_log import write_log
+    from polarlab.process import (
+        END_SIGNALS,
+        Status,
+        Terminated,
+        add_administration_folders,
+        internal_text,
+        known_status,
+        print_line,
+        run_as_command,
+    )
+except SharedFilesError as conflict:  # nothing of the project can be used, not even its errors
+    print(f"polarlab: {conflict}", file=sys.stderr)
+    sys.exit(3)
 
 # Thresholds of Python's garbage collection: as modules are never garbage, the default thresholds would waste
 # a tenth of a command's time on searching them.
@@ -31,7 +37,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
     status = int(Status.DONE)
     gc.set_threshold(*_COLLECTIONS)
     _open_closed_streams()
-    run_as_command()
     add_administration_folders()
     signal.signal(signal.SIGCHLD, signal.SIG_DFL)  # a caller that ignores it would take the end of children
     for number in END_SIGNALS:
@@ -39,6 +44,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if number != signal.SIGHUP or signal.getsignal(number) is not signal.SIG_IGN:
             signal.signal(number, _end)
     try:
+        run_as_command()
         for stream in (sys.stdout, sys.stderr):  # file names may be undecodable
             if isinstance(stream, io.TextIOWrapper):
                 stream.reconfigure(errors="backslashreplace")

@@ -56,6 +56,22 @@ def run(command, folder, **variables):
     )
 
 
+def test_a_figure_of_a_paper_is_drawn_from_a_checkout_with_an_empty_cache(tmp_path):
+    page = (ROOT / "docs" / "how-to" / "install.md").read_text()
+    _, _, section = page.partition("## Without root or Debian\n")
+    lines = next(re.finditer(r"```bash\n(.*?)```", section, re.DOTALL))[1].splitlines()
+    checkout = wheels.copy_project(tmp_path / "checkout")
+    python = ["/usr/bin/python3", "-m", "venv", tmp_path / "uv"]
+    for command in (python, [tmp_path / "uv" / "bin" / "pip", "install", "--quiet", "uv"]):
+        assert run(command, tmp_path).returncode == 0
+    path = f"{tmp_path / 'uv' / 'bin'}:/usr/bin:/bin"
+    for line in lines:
+        done = run(["sh", "-c", line], checkout, PATH=path, UV_CACHE_DIR=str(tmp_path / "cache"))
+        assert done.returncode == 0, done.stderr
+    assert "7 of 7 computed claims" in done.stdout
+    assert (checkout / "results" / "papers" / "polarfly" / "fig2.png").exists()
+
+
 @pytest.mark.parametrize(
     ("line", "text"),
     [

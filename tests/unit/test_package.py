@@ -1,6 +1,7 @@
 """The wheel: its files, its requirements, and the command that it installs outside of the project."""
 
 import configparser
+import json
 import os
 import re
 import subprocess
@@ -111,6 +112,69 @@ def test_the_installed_packages_are_those_of_the_wheel(environment, users_folder
     done = run(environment, "python program.py", users_folder)
     assert done.returncode == 0, done.stderr
     assert all(path.startswith(str(environment.parent)) for path in done.stdout.split())
+
+
+# ---- other distributions with packages of the same names ----
+
+
+def install(environment, folder, name, files):
+    """Builds the wheel of another distribution from its files, and installs it into an environment."""
+    info = f"{name}-1.0.dist-info"
+    texts = {
+        **files,
+        f"{info}/METADATA": f"Metadata-Version: 2.1\nName: {name}\nVersion: 1.0\n",
+        f"{info}/WHEEL": "Wheel-Version: 1.0\nGenerator: test\nRoot-Is-Purelib: true\nTag: py3-none-any\n",
+    }
+    record = "".join(f"{path},,\n" for path in [*texts, f"{info}/RECORD"])
+    wheel = folder / f"{name}-1.0-py3-none-any.whl"
+    with zipfile.ZipFile(wheel, "w") as archive:
+        for path, text in {**texts, f"{info}/RECORD": record}.items():
+            archive.writestr(path, text)
+    wheels.install(environment, wheel)
+
+
+@pytest.fixture(scope="module")
+def shared_environment(wheel, tmp_path_factory):
+    """An environment with a distribution that has replaced a file of `topology`, and a harmless one."""
+    folder = tmp_path_factory.mktemp("shared")
+    environment = wheels.environment_beside(folder / "e", wheel)
+    install(
+        environment, folder, "harmless", {"topological/__init__.py": "", "topology/extra_of_theirs.py": ""}
+    )
+    assert run(environment, "polarlab --version", folder).returncode == 0
+    install(environment, folder, "graph_tools", {"topology/__init__.py": "import nothing_of_ours\n"})
+    return environment
+
+
+@pytest.mark.parametrize(
+    "line", ["polarlab doctor", "polarlab topology polarfly --q 3", "python -m polarlab"]
+)
+def test_a_distribution_that_has_replaced_files_is_named_in_one_line(shared_environment, tmp_path, line):
+    done = run(shared_environment, line, tmp_path)
+    assert (done.returncode, done.stdout) == (3, "")
+    [text] = done.stderr.splitlines()
+    assert text.startswith("polarlab: ")
+    assert "graph_tools 1.0" in text
+    assert "topology/__init__.py" in text
+
+
+def test_a_program_gets_an_error_that_names_the_distribution(shared_environment, tmp_path):
+    (tmp_path / "program.py").write_text("import polarlab\npolarlab.topology('polarfly', q=3)\n")
+    done = run(shared_environment, "python program.py", tmp_path)
+    assert done.returncode == 1
+    assert "graph_tools 1.0" in done.stderr.splitlines()[-1]
+
+
+def test_the_doctor_names_a_distribution_whose_files_were_replaced(environment, wheel, tmp_path):
+    """PolarLab works as long as the other distribution is not removed or installed again."""
+    environment = wheels.environment_beside(tmp_path / "e", wheel)
+    install(environment, tmp_path, "graph_tools", {"topology/__init__.py": "import nothing_of_ours\n"})
+    wheels.install(environment, wheel, "--force-reinstall")
+    done = run(environment, "polarlab doctor --json", tmp_path)
+    assert done.returncode == 3, done.stderr
+    [finding] = [one for one in json.loads(done.stdout)["findings"] if one["name"] == "own files"]
+    assert "graph_tools 1.0" in finding["remedy"]
+    assert "topology/__init__.py" in finding["remedy"]
 
 
 # ---- one version ----

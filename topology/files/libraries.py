@@ -21,6 +21,7 @@ import threading
 from collections.abc import Iterable
 from pathlib import Path
 
+from topology.errors import MachineError
 from topology.files.rights import ROOT
 
 _CLONE_FS = 0x200
@@ -70,6 +71,10 @@ def import_isolated(name: str, folder: Path) -> None:
 
     def load() -> None:
         try:
+            if not hasattr(_libc, "unshare"):  # macOS
+                with contextlib.chdir(folder):
+                    importlib.import_module(name)
+                return
             # From here on, this thread has its own working folder.
             if not _libc.unshare(_CLONE_FS):
                 os.chdir(folder)
@@ -107,11 +112,20 @@ def trusted_folder(folders: Iterable[Path], purpose: str) -> Path:
 
 
 def temporary_folder() -> Path:
-    """Returns the folder for temporary files; for root, one where nobody else can replace root's files."""
+    """Returns the folder for temporary files; for root, one where nobody else can replace root's files.
+
+    Raises:
+        MachineError: there is none for root.
+    """
     given = Path(tempfile.gettempdir())
     if os.geteuid() != ROOT:
         return given
-    return next(one for one in (given, *_TEMPORARY) if _is_roots(Path(os.path.realpath(one)), sticky=True))
+    for folder in (given, *_TEMPORARY):
+        if _is_roots(Path(os.path.realpath(folder)), sticky=True):
+            return folder
+    # As in a user namespace in which the machine's root, who owns the folders, is nobody.
+    names = ", ".join(map(str, dict.fromkeys((given, *_TEMPORARY))))
+    raise MachineError(f"others can change {names}; root needs a folder of its own, named by TMPDIR")
 
 
 def homes() -> tuple[Path, ...]:

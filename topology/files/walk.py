@@ -14,10 +14,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from topology.errors import MachineError
 from topology.files.rights import ROOT, rights_of
 
 _MAX_LINKS = 40  # the limit of the kernel
-_PASS = os.O_PATH | os.O_NOFOLLOW | os.O_CLOEXEC
+_PASS = getattr(os, "O_PATH", os.O_RDONLY) | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
 @dataclass(frozen=True)
@@ -51,14 +52,25 @@ def walked(path: Path) -> Iterator[Reached]:
 
     Raises:
         OSError: a folder on the way does not exist or may not be searched, or links cannot be followed.
+        MachineError: this process runs as root on a system other than Linux.
     """
     text = os.fspath(path)
     with contextlib.ExitStack() as opened:
-        walk = _Walk(opened, text)
+        walk = _Walk(opened, text) if hasattr(os, "O_PATH") else None
         try:
-            yield walk.to_the_end()
+            yield walk.to_the_end() if walk else _resolved(opened, text)
         except OSError as error:
             raise named(error, text) from None
+
+
+def _resolved(opened: contextlib.ExitStack, path: str) -> Reached:
+    """Looks up a path on a system other than Linux, where a walk could not open links."""
+    if os.geteuid() == ROOT:
+        raise MachineError("PolarLab runs as root only on Linux; run it without sudo")
+    folder, name = os.path.split(os.path.realpath(path))
+    descriptor = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    opened.callback(os.close, descriptor)
+    return Reached(descriptor, name or ".", ROOT)
 
 
 def named(error: OSError, path: str | Path) -> OSError:

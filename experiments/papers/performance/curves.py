@@ -15,6 +15,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import NamedTuple
 
+from emulation.subprocesses import usable_cores
 from experiments.events.base import OnEvent, ignore
 from experiments.events.notices import Notice
 from experiments.events.progress import CurvePointSimulated
@@ -32,7 +33,6 @@ from experiments.planned_fabric import PlannedFabric
 from experiments.points.engine import do_points
 from experiments.points.estimate import Estimate, Work, estimate_simulations
 from experiments.points.loads import max_loads_left, next_loads, tried_in_order
-from experiments.points.processes import usable_cores
 from experiments.results.replications import interval
 from experiments.results.run_directory import RunDirectory
 from experiments.results.simulation.batch_means import batch_means

@@ -53,18 +53,16 @@ def environment_beside(folder: Path, wheel: Path) -> Path:
     Quick, and without a package index: this project's checkout is not in it, all else is.
     """
     venv.create(folder, system_site_packages=True, with_pip=False)
-    _pip(
-        "--python",
-        str(folder / "bin" / "python"),
-        "install",
-        "--no-deps",
-        "--no-index",
-        "--quiet",
-        str(wheel),
-    )
+    install(folder / "bin", wheel)
     [site] = (folder / "lib").glob("python*/site-packages")
     (site / "libraries.pth").write_text(sysconfig.get_path("purelib") + "\n")
     return folder / "bin"
+
+
+def install(environment: Path, wheel: Path, *options: str) -> None:
+    """Installs a wheel, and nothing that it requires, into the environment with this `bin`."""
+    python = ["--python", str(environment / "python")]
+    _pip(*python, "install", "--no-deps", "--no-index", "--quiet", *options, str(wheel))
 
 
 def environment_of_checkout(folder: Path, package: Path) -> Path:

@@ -119,3 +119,17 @@ def test_root_trusts_a_folder_that_nobody_else_can_change(public, nobodys, monke
     assert fresh.parent != nobodys
     assert fresh.stat().st_uid == 0
     assert fresh.stat().st_mode & 0o777 == 0o700
+
+
+@AS_ROOT
+def test_root_of_a_namespace_without_the_machines_root_is_refused_in_one_line():
+    """There, folders of the machine's root belong to nobody."""
+    user = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"]
+    namespace = [*user, "unshare", "--user", "--map-root-user"]
+    if subprocess.run([*namespace, "true"], check=False, capture_output=True).returncode:
+        pytest.skip("users may not create user namespaces here")
+    done = subprocess.run([*namespace, POLARLAB, "cite"], cwd="/", check=False, **OUTPUT)
+    assert (done.returncode, done.stdout) == (3, "")
+    [line] = done.stderr.splitlines()
+    assert line.startswith("polarlab: ")
+    assert "/var/tmp" in line

@@ -1,0 +1,254 @@
+"""Release in dist/, built, tried and described: `make release`.
+
+    python tests/release.py [--draft] [--unaudited] [FILE ...]
+
+1. The wheel and the source archive are built twice from the committed files, in different folders; both must
+   be equal byte for byte. Times in them are that of the last commit (SOURCE_DATE_EPOCH).
+2. Each is installed into an environment of its own, where an ordinary user with an empty home runs what needs
+   no root.
+3. A list of components (CycloneDX) describes the environment of the wheel, and pip-audit looks up known holes
+   of the packages in vagrant/requirements.lock.
+4. The notes are the newest section of the changelog. Further files, such as the image of a container, are
+   copied to dist/. SHA256SUMS has the checksums of all files.
+
+A release must be described in the changelog by a section with its version and date; `--draft` takes a section
+without. `--unaudited` continues if the service of pip-audit cannot be reached.
+"""
+
+from __future__ import annotations
+
+import argparse
+import configparser
+import gzip
+import hashlib
+import json
+import os
+import pwd
+import re
+import shutil
+import subprocess
+import sys
+import tarfile
+import tempfile
+import time
+import venv
+from collections.abc import Sequence
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+DIST, WORK = ROOT / "dist", ROOT / "build" / "release"
+LOCK = ROOT / "vagrant" / "requirements.lock"
+TOOLS = ("cyclonedx-bom >= 7, < 8", "pip-audit >= 2.9, < 3")
+# What a user without root tries first.
+LINES = (
+    "polarlab --version",
+    "polarlab topology polarfly --q 7 --figure er7.png",
+    "polarlab verify polarfly --q 4 --routing ugal-pf --failures links",
+    "polarlab paper polarfly fig2",
+    "polarlab simulate polarfly --q 3 --out simulated",
+    "polarlab report simulated",
+)
+
+
+class ReleaseError(Exception):
+    """There is no release; the text says why, in one line."""
+
+
+def main(words: Sequence[str]) -> int:
+    """Builds a release and returns the exit status."""
+    parser = argparse.ArgumentParser(description="build, try and describe a release in dist/")
+    parser.add_argument("--draft", action="store_true", help="take a changelog section without a version")
+    parser.add_argument(
+        "--unaudited", action="store_true", help="continue if known holes cannot be looked up"
+    )
+    parser.add_argument("files", nargs="*", type=Path, metavar="FILE", help="further files of the release")
+    arguments = parser.parse_args(words)
+    try:
+        release(arguments.files, draft=arguments.draft, unaudited=arguments.unaudited)
+    except ReleaseError as error:
+        say(str(error))
+        return 3
+    return 0
+
+
+def release(files: Sequence[Path], *, draft: bool, unaudited: bool) -> None:
+    """Puts all files of a release into dist/."""
+    os.umask(0o022)  # the modes of archived files follow it
+    version = declared_version()
+    notes = newest_section((ROOT / "CHANGELOG.md").read_text(), version, draft=draft)
+    if changed := output(["git", "status", "--porcelain"]):
+        raise ReleaseError(f"{changed.split()[1]} is not committed; a release has committed files only")
+    for folder in (DIST, WORK):
+        shutil.rmtree(folder, ignore_errors=True)
+        folder.mkdir(parents=True)
+    epoch = int(output(["git", "log", "-1", "--format=%ct"]))
+    say(f"building {version} of {time.strftime('%Y-%m-%d %H:%M:%S', time.gmtime(epoch))} UTC twice")
+    wheel, sources = build_twice(epoch)
+    (DIST / f"polarlab-{version}-notes.md").write_text(notes)
+    environment = try_out(wheel, "wheel")
+    try_out(sources, "sources")
+    tools = WORK / "tools"
+    venv.create(tools, with_pip=True)
+    run([tools / "bin" / "pip", "install", "-qq", "--disable-pip-version-check", *TOOLS])
+    components = DIST / f"polarlab-{version}.cdx.json"
+    dated = {"SOURCE_DATE_EPOCH": str(epoch)}
+    describe = [tools / "bin" / "cyclonedx-py", "environment", "--output-reproducible", "-o", components]
+    run([*describe, environment / "bin" / "python"], env={**os.environ, **dated})
+    audit(tools / "bin" / "pip-audit", unaudited=unaudited)
+    for file in files:
+        shutil.copy(file, DIST)
+    write_checksums(DIST)
+    print((DIST / "SHA256SUMS").read_text(), end="")
+
+
+def declared_version() -> str:
+    """Returns the version in setup.cfg."""
+    settings = configparser.ConfigParser()
+    settings.read(ROOT / "setup.cfg")
+    return settings["metadata"]["version"]
+
+
+def newest_section(changes: str, version: str, *, draft: bool) -> str:
+    """Returns the text of a changelog's first section.
+
+    Raises:
+        ReleaseError: it is not that of the version, and this is no draft.
+    """
+    _, heading, text = re.split(r"^## (.+)$", changes, maxsplit=1, flags=re.MULTILINE)
+    if not draft and not heading.startswith(f"{version} - "):
+        raise ReleaseError(f"the newest section of CHANGELOG.md is {heading!r}, not {version}; see --draft")
+    return re.split(r"^## ", text, maxsplit=1, flags=re.MULTILINE)[0].strip() + "\n"
+
+
+def build_twice(epoch: int) -> tuple[Path, Path]:
+    """Builds the wheel and the source archive in two folders, and returns those in dist/.
+
+    Raises:
+        ReleaseError: they differ.
+    """
+    for folder in (WORK / "first", WORK / "second"):
+        project = folder / "project"
+        project.mkdir(parents=True)
+        archive = folder / "project.tar"
+        run(["git", "archive", "--output", archive, "HEAD"])
+        run(["tar", "--extract", "--no-same-permissions", "--file", archive, "--directory", project])
+        build = [sys.executable, "-m", "build", "--no-isolation", "--outdir", folder / "dist"]
+        run(build, cwd=project, env={**os.environ, "SOURCE_DATE_EPOCH": str(epoch)})
+        [sources] = (folder / "dist").glob("*.tar.gz")
+        make_reproducible(sources, epoch)
+    for file in sorted((WORK / "first" / "dist").iterdir()):
+        if file.read_bytes() != (WORK / "second" / "dist" / file.name).read_bytes():
+            raise ReleaseError(f"{file.name} differs between two builds; both are in {WORK}")
+        shutil.copy(file, DIST)
+    [wheel], [sources] = DIST.glob("*.whl"), DIST.glob("*.tar.gz")
+    return wheel, sources
+
+
+def make_reproducible(archive: Path, epoch: int) -> None:
+    """Removes from a .tar.gz archive what depends on when, where and by whom it was made."""
+    new = archive.with_suffix(".new")
+    with (
+        tarfile.open(archive) as before,
+        new.open("wb") as file,
+        gzip.GzipFile(filename="", mode="wb", fileobj=file, mtime=epoch) as compressed,
+        tarfile.open(fileobj=compressed, mode="w", format=tarfile.PAX_FORMAT) as after,
+    ):
+        for member in sorted(before.getmembers(), key=lambda one: one.name):
+            member.mtime, member.pax_headers = epoch, {}
+            member.uid = member.gid = 0
+            member.uname = member.gname = ""
+            member.mode = 0o755 if member.isdir() or member.mode & 0o100 else 0o644
+            after.addfile(member, before.extractfile(member) if member.isfile() else None)
+    new.replace(archive)
+
+
+def try_out(archive: Path, name: str) -> Path:
+    """Installs an archive into an environment and runs LINES in it; returns the environment.
+
+    If this process is root's, an ordinary user runs them; none of the caller's variables reach them.
+
+    Raises:
+        ReleaseError: a line fails.
+    """
+    say(f"installing {archive.name} into an environment of its own")
+    environment = WORK / name
+    venv.create(environment, with_pip=False)
+    python = environment / "bin" / "python"
+    run([sys.executable, "-m", "pip", "--python", python, "install", "-qq", archive])
+    with tempfile.TemporaryDirectory() as home:
+        words = ["env", "-i", f"HOME={home}", "LANG=C.UTF-8", f"PATH={environment / 'bin'}:/usr/bin:/bin"]
+        if os.geteuid() == 0:
+            nobody = pwd.getpwnam("nobody")
+            os.chown(home, nobody.pw_uid, nobody.pw_gid)
+            user = ["setpriv", f"--reuid={nobody.pw_uid}", f"--regid={nobody.pw_gid}", "--clear-groups"]
+            words = [*user, *words]
+        for line in LINES:
+            started = time.monotonic()
+            run([*words, *line.split()], cwd=Path(home))
+            say(f"{time.monotonic() - started:6.1f} s  {line}")
+    return environment
+
+
+def audit(program: Path, *, unaudited: bool) -> None:
+    """Looks up known holes of all packages in the lock file.
+
+    Raises:
+        ReleaseError: there are some, or the service did not answer and that is not accepted.
+    """
+    command = [program, "--format", "json", "--progress-spinner", "off", "--disable-pip", "--no-deps"]
+    done = subprocess.run([*command, "--requirement", LOCK], capture_output=True, text=True, check=False)
+    holes, unknown, count = read_audit(done.stdout)
+    if holes:
+        raise ReleaseError(f"known holes: {', '.join(holes)}; raise the bounds in setup.cfg and `make lock`")
+    if unknown or not count:
+        reason = f"{len(unknown)} of {count} packages" if count else "any package"
+        text = f"pip-audit could not look up {reason}; is its service reachable?"
+        if not unaudited:
+            raise ReleaseError(f"{text} --unaudited continues without it")
+        say(f"NOT AUDITED: {text}")
+    else:
+        say(f"pip-audit knows no hole of the {count} packages in {LOCK.name}")
+
+
+def read_audit(text: str) -> tuple[list[str], list[str], int]:
+    """Returns (known holes, packages that could not be looked up, number of packages) of pip-audit's JSON."""
+    packages = json.loads(text)["dependencies"] if text.strip() else []
+    holes = [
+        f"{one['name']} {one['version']} ({hole['id']})" for one in packages for hole in one.get("vulns", ())
+    ]
+    return holes, [one["name"] for one in packages if "skip_reason" in one], len(packages)
+
+
+def write_checksums(folder: Path) -> None:
+    """Writes SHA256SUMS, which `sha256sum --check` reads, for all files of a folder."""
+    sums = {file.name: hashlib.sha256(file.read_bytes()).hexdigest() for file in sorted(folder.iterdir())}
+    (folder / "SHA256SUMS").write_text("".join(f"{digest}  {name}\n" for name, digest in sums.items()))
+
+
+def output(command: Sequence[str]) -> str:
+    """Returns what a command prints, without the end of the line."""
+    return subprocess.run(command, cwd=ROOT, check=True, capture_output=True, text=True).stdout.rstrip("\n")
+
+
+def run(command: Sequence[str | Path], cwd: Path = ROOT, env: dict[str, str] | None = None) -> None:
+    """Runs a command without showing what it prints.
+
+    Raises:
+        ReleaseError: it fails; the text has its last line, and all of it is in a log.
+    """
+    done = subprocess.run(command, cwd=cwd, env=env, capture_output=True, text=True, check=False)
+    if done.returncode:
+        log = WORK / "log"
+        log.write_text(done.stdout + done.stderr)
+        [*_, last] = (done.stdout + done.stderr).strip().splitlines() or [""]
+        name = " ".join(Path(word).name for word in command[-3:])
+        raise ReleaseError(f"{name} ended with status {done.returncode}: {last} (all of it: {log})")
+
+
+def say(text: str) -> None:
+    """Shows progress."""
+    print(f"release: {text}", file=sys.stderr, flush=True)
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
