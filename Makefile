@@ -7,7 +7,7 @@ SUDO := $(if $(filter 0,$(shell id -u)),,sudo)
 # Byte code is always kept: otherwise each of the tests' hundreds of processes would compile the code.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: setup dev lock demo test test-all test-frameworks test-pythons test-oldest mutations fuzz vm-test container container-test lint bench docs keys citations licences stubs messages digests benchmarks package release clean help
+.PHONY: setup dev lock demo test test-all test-frameworks test-pythons test-oldest test-systems mutations fuzz vm-test container container-test lint bench docs keys citations licences stubs messages digests benchmarks package release clean help
 
 setup: ## install programs, kernel settings, and .venv/ with the polarlab command
 	@$(SUDO) vagrant/provision.sh
@@ -49,8 +49,8 @@ test test-all:
 	@$(SUDO) $(VENV)/python -m pytest -q $(UNITS) $(SELECT) tests/unit
 	@$(SUDO) $(VENV)/python -m pytest -q --durations=15 $(FABRICS) $(SELECT) tests/fabric
 
-# Code that needs no Mininet also works on other versions of Python than Debian's.
-test-pythons: PYTHONS = python3.12 python3.13
+# Code that needs no Mininet also works on other versions of Python than the system's.
+test-pythons: PYTHONS = python3.12 python3.13 python3.14
 test-pythons: ## run unit tests on other versions of Python; PYTHONS="..." names the interpreters
 	@tests/pythons.sh $(PYTHONS)
 
@@ -101,6 +101,12 @@ container: ## build the container image polarlab, with Podman or Docker
 container-test: ## build the container image and test it: its size, its user, fabrics in it
 	@$(SUDO) vagrant/provision.sh dev
 	@$(SUDO) $(VENV)/python -m pytest -q -rP tests/container
+
+# Debian's names of releases; `make test-systems SYSTEMS=trixie TESTS=tests/unit` runs only these tests there.
+SYSTEMS := bookworm trixie testing
+test-systems: ## set-up, demo and tests in root file systems of other Debian releases
+	@$(SUDO) vagrant/provision.sh systems
+	@$(SUDO) $(VENV)/python tests/vm/systems.py $(SYSTEMS) $(if $(TESTS),--tests $(TESTS))
 
 lint: dev ## check style, types, layers, spelling
 	@$(VENV)/ruff check .

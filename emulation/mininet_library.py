@@ -1,36 +1,41 @@
-"""Mininet's classes, imported without setuptools.
+"""Mininet's classes; `tests/unit/emulation/test_mininet_library.py` lists all that is used of them.
 
-Mininet needs a class of distutils. If setuptools is installed, it replaces Python's distutils with its own
-copy and loads all of itself to do so, which takes a tenth of a second at every start of a fabric.
+Mininet 2.3.0 compares versions with a class of distutils, which Python 3.12 removed. While Mininet is
+imported, a stand-in replaces distutils. On older versions of Python, the stand-in also keeps out
+setuptools, whose copy of distutils takes a tenth of a second to load at every start of a fabric.
 """
 
 from __future__ import annotations
 
 import contextlib
+import re
 import sys
-import warnings
 from collections.abc import Iterator
+from types import ModuleType
+
+
+def _numbers(version: str) -> tuple[int, ...]:
+    return tuple(int(number) for number in re.findall(r"\d+", version))
 
 
 @contextlib.contextmanager
-def _without_setuptools() -> Iterator[None]:
-    """Makes imports in the block use distutils from Python's own library, if Python still has it."""
-    if sys.version_info >= (3, 12) or "distutils" in sys.modules:
-        yield
-        return
-    finders = sys.meta_path[:]
-    sys.meta_path[:] = [finder for finder in finders if type(finder).__module__ != "_distutils_hack"]
+def _distutils_replaced() -> Iterator[None]:
+    """Provides `distutils.version.StrictVersion` to imports in the block."""
+    package, version = ModuleType("distutils"), ModuleType("distutils.version")
+    vars(version)["StrictVersion"] = _numbers
+    vars(package)["version"] = version
+    stand_ins = {module.__name__: module for module in (package, version)}
+    replaced = {name: sys.modules[name] for name in stand_ins if name in sys.modules}
+    sys.modules.update(stand_ins)
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", DeprecationWarning)
-            yield
+        yield
     finally:
-        sys.meta_path[:] = finders
-        for name in [name for name in sys.modules if name.partition(".")[0] == "distutils"]:
+        for name in stand_ins:
             del sys.modules[name]
+        sys.modules.update(replaced)
 
 
-with _without_setuptools():
+with _distutils_replaced():
     from mininet.link import Intf, Link
     from mininet.log import lg
     from mininet.net import VERSION, Mininet

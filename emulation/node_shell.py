@@ -339,7 +339,9 @@ class LastingNode(Node):  # type: ignore[misc]
             return super()._popen(cmd, **params)
         variable, *shell = cmd[cmd.index("env") + 1 :]
         params |= {"close_fds": True, "start_new_session": True}
-        return self.start_shell_program(shell, dict([variable.split("=", 1)]), params)
+        # Newer versions of iproute2 colour what they print on a terminal; it may end in a file or on a page.
+        environment = {"NO_COLOR": "1"} | dict([variable.split("=", 1)])
+        return self.start_shell_program(shell, environment, params)
 
     def start_shell_program(
         self, shell: Sequence[str], environment: Mapping[str, str], options: Mapping[str, Any]

@@ -27,7 +27,6 @@ PROGRAMS = {
     "mnexec": "mininet",
     "nsenter": "util-linux",
     "setpriv": "util-linux",
-    "pivot_root": "util-linux",
     "ip": "iproute2",
     "tc": "iproute2",
 }
@@ -55,13 +54,10 @@ def mininet_problem() -> str | None:
     try:
         import emulation.mininet_library  # noqa: F401  # only to see whether it works
     except ImportError as error:
-        python = f"Python {platform.python_version()}"
-        if (error.name or "").partition(".")[0] == "mininet":
-            remedy = "apt-get install mininet, and use a venv of /usr/bin/python3 with system site packages"
-            return f"{python} does not find Mininet; {remedy} (make setup)"
-        # Mininet imports distutils, which Python 3.12 removed.
-        remedy = "use the interpreter that Mininet was packaged for, on Debian 12 Python 3.11"
-        return f"{python} cannot import Mininet ({error}); {remedy}"
+        missing = (error.name or "").partition(".")[0] == "mininet"
+        problem = "does not find Mininet" if missing else f"cannot import Mininet ({error})"
+        remedy = "apt-get install mininet, and use a venv of /usr/bin/python3 with system site packages"
+        return f"Python {platform.python_version()} {problem}; {remedy} (make setup)"
     return None
 
 

@@ -1,10 +1,10 @@
 #!/bin/sh
-# Runs the unit tests that need no Mininet on other versions of Python than Debian's:
+# Runs the unit tests that need no Mininet on other versions of Python than the system's:
 #
 #   tests/pythons.sh python3.12 python3.13
 #
-# Each interpreter gets an environment with the package's requirements in build/pythons/. Python is not among
-# Debian 12's packages but for 3.11; uv, pyenv or a newer Debian have others.
+# Each interpreter gets an environment with the package's requirements in build/pythons/. A system
+# has one version of Python among its packages; uv and pyenv have others.
 set -eu
 
 root=$(CDPATH='' cd -- "$(dirname -- "$0")/.." && pwd)

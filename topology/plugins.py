@@ -484,8 +484,9 @@ def _check(
         except TypeError as error:
             keys = f", *, {', '.join(names)}" if names else ""
             shown = getattr(call.function, "__name__", repr(call.function))
+            reason = str(error).replace(" keyword-only", "")  # which only newer versions of Python add
             raise ParameterError(
-                f"{shown} of {name} must accept ({', '.join(call.places)}{keys}): {error}"
+                f"{shown} of {name} must accept ({', '.join(call.places)}{keys}): {reason}"
             ) from None
 
 

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Installs the requirements of PolarLab on Debian 12: Debian packages, and Python packages in .venv/.
+# Installs the requirements of PolarLab on Debian and Ubuntu: system packages, and Python packages in .venv/.
 # `make setup` and the VM run it. It can be repeated at any time and is quick if everything is installed.
 #
 #   vagrant/provision.sh            as root, or with sudo
@@ -9,6 +9,7 @@
 #                                   browser, Prometheus
 #   vagrant/provision.sh vm-test    the first, and the requirements of `make vm-test`: an emulator, debootstrap,
 #                                   Vagrant
+#   vagrant/provision.sh systems    the first, and debootstrap, the requirement of `make test-systems`
 #   vagrant/provision.sh guest      on a machine that only runs PolarLab: puts `polarlab` on every user's path;
 #                                   the kernel must have Open vSwitch
 #   vagrant/provision.sh packages   only the Debian packages that PolarLab runs (both stages of Containerfile)
@@ -32,7 +33,7 @@ say() { printf 'setup: %s\n' "$*" >&2; }
 die() { say "$*"; exit 3; }
 
 kind=${1:-}
-kinds="dev, docs, tests, vm-test, guest, packages, image"
+kinds="dev, docs, tests, vm-test, systems, guest, packages, image"
 [ $# -le 1 ] || { say "takes at most one argument, got '$*'; use one of $kinds"; exit 2; }
 extras=ryu # of setup.cfg
 editable=--editable
@@ -42,7 +43,14 @@ case $kind in
     image) editable= ;;
     dev) extras="ryu test" ;;
     docs) extras="ryu notebooks docs" ;;
-    tests) packages="$packages chromium chromium-driver prometheus" extras="ryu notebooks cluster docs test" ;;
+    tests)
+        packages="$packages prometheus" extras="ryu notebooks cluster docs test"
+        if grep -qx 'ID=ubuntu' /etc/os-release; then
+            say "Ubuntu has Chromium as a snap only; tests in a browser are skipped"
+        else
+            packages="$packages chromium chromium-driver"
+        fi ;;
+    systems) packages="$packages debootstrap" ;;
     vm-test) packages="$packages debootstrap qemu-system-x86 e2fsprogs vagrant vagrant-libvirt" ;;
     *) say "the argument must be one of $kinds, got '$kind'"; exit 2 ;;
 esac
@@ -64,7 +72,7 @@ install_packages() {
     done
     [ -n "$missing" ] || return 0
     [ "$(id -u)" = 0 ] || die "installing$missing needs root; run this script with sudo"
-    command -v apt-get >/dev/null || die "apt-get is missing, so this is not Debian; install$missing by other means"
+    command -v apt-get >/dev/null || die "apt-get is missing, so this is neither Debian nor Ubuntu; install$missing by other means"
     say "installing$missing"
     export DEBIAN_FRONTEND=noninteractive
     update_lists || die "apt-get update failed; is a package mirror reachable?"
@@ -127,7 +135,7 @@ install_python_packages() {
     stamp=$venv/.provisioned # first line: the fingerprint of the sources; each further line: an extra
     if [ ! -x "$venv/bin/polarlab" ] || [ ! -f "$stamp" ] || [ "$(head -n 1 "$stamp")" != "$(fingerprint)" ]; then
         "$python" -c 'import sys; sys.exit(sys.version_info < (3, 11))' ||
-            die "$python is older than 3.11; Debian 12 or newer is needed"
+            die "$python is older than 3.11; Debian 12, Ubuntu 24.04 or newer is needed"
         say "building $venv"
         "$python" -m venv --clear "$venv"
         add_system_packages
@@ -140,7 +148,7 @@ install_python_packages() {
         grep -qx "$extra" "$stamp.new" || missing="${missing:+$missing,}$extra"
     done
     [ -n "$missing" ] || return 0
-    say "installing Python packages: $missing"
+    say "installing PolarLab's Python packages (extras: $missing)"
     pip_install "$missing" >&2 || die "pip could not install PolarLab's Python packages; is a package index reachable?"
     printf '%s\n' "$missing" | tr , '\n' >> "$stamp.new"
     mv "$stamp.new" "$stamp"

@@ -71,7 +71,9 @@ FRAMEWORKS = {
             "ryu",
             "ryu",
             "controller.openflow.ryu_runtime",
-            "`make setup` in PolarLab's source installs it (Python 3.11 only)",
+            "`make setup` in PolarLab's source installs it"
+            if sys.version_info < (3, 12)
+            else "it builds only on Python 3.11; leave out --framework",
         ),
     )
 }

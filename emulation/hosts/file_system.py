@@ -9,7 +9,6 @@ from __future__ import annotations
 import contextlib
 import os
 import re
-import subprocess
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
@@ -22,6 +21,7 @@ from emulation.kernel.system_calls import (
     NO_SUID,
     attach,
     bind,
+    change_root,
     copy_mounts,
     detach,
     fork_into_namespaces,
@@ -69,7 +69,7 @@ class HostFiles:
                 this, hosts can open only this user's sockets, FIFOs and files for writing.
 
         Raises:
-            OSError, subprocess.SubprocessError: the kernel refuses.
+            OSError: the kernel refuses.
         """
         hidden = tuple(f"{place}/" for place in _OWN if place != HOME)
         self._caller = caller if caller.startswith(hidden) else ""
@@ -90,11 +90,7 @@ class HostFiles:
             shown[self._caller] = folder + _CALLER
         cover_sockets(shown)
         _mount_empty_proc_and_sys(folder)
-        os.chdir(folder)
-        # The C library has no function for this.
-        subprocess.run(["pivot_root", ".", "."], check=True, capture_output=True, text=True)
-        detach(".")
-        os.chdir("/")
+        change_root(folder)
 
     def mount_own(self) -> None:
         """Mounts a host's own folders; called by a process in the host's namespaces."""

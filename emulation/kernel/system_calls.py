@@ -69,6 +69,7 @@ _NUMBERS = {
     "getegid": (108, 177),
     "getppid": (110, 173),
     "sigaltstack": (131, 132),
+    "pivot_root": (155, 41),
     "gettid": (186, 178),
     "time": (201, _ABSENT),
     "futex": (202, 98),
@@ -232,6 +233,14 @@ def folder_to_attach(folder: int) -> Iterator[int]:
 def attach(tree: int, place: str) -> None:
     """Attaches a detached mount, given by its descriptor, at a path of the current mount namespace."""
     call("syscall", number("move_mount"), tree, b"", _AT_FDCWD, os.fsencode(place), _MOVE_MOUNT_F_EMPTY_PATH)
+
+
+def change_root(place: str) -> None:
+    """Makes a mount the root of this mount namespace, instead of the present one, and changes to it."""
+    os.chdir(place)
+    call("syscall", number("pivot_root"), b".", b".")
+    detach(".")  # the present root, which is now on top of the new one
+    os.chdir("/")
 
 
 def set_no_new_privileges() -> None:

@@ -130,11 +130,13 @@ def _source_features() -> list[Feature]:
         **{"debootstrap": "debootstrap", "qemu-system-x86_64": "qemu-system-x86"},
         **{"mke2fs": "e2fsprogs", "vagrant": "vagrant"},
     )
+    systems = _programs(debootstrap="debootstrap")
     return [
         Feature("documentation (make docs)", (*absent, *_extra("docs")), "docs"),
         Feature("tests (make test, make lint)", (*absent, *_extra("test")), "dev"),
         Feature("browser tests (make test)", (*absent, *_programs(chromium="chromium")), "tests"),
         Feature("tests in a virtual machine (make vm-test)", (*absent, *machine), "vm-test"),
+        Feature("tests on other systems (make test-systems)", (*absent, *systems), "systems"),
         Feature("wheel (make package)", (*absent, *_distributions("build")), "dev"),
     ]
 

@@ -6,6 +6,7 @@ import importlib.metadata
 import os
 import platform
 import shutil
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
@@ -99,7 +100,17 @@ def examine() -> list[Finding]:
         Finding("cores", present=True, needed=True, detail=str(os.cpu_count())),
         Finding("memory", present=True, needed=True, detail=f"{available_memory_bytes() >> 20} MiB free"),
         Finding("kernel", present=True, needed=True, detail=platform.release()),
+        Finding("system", present=True, needed=True, detail=_system()),
     ]
+
+
+def _system() -> str:
+    """Returns the names of the operating system and of this Python."""
+    try:
+        system = platform.freedesktop_os_release()["PRETTY_NAME"]
+    except OSError:  # not Linux
+        system = platform.system()
+    return f"{system}, Python {platform.python_version()}"
 
 
 def _program(name: str, package: str) -> Finding:
@@ -170,9 +181,15 @@ def _frameworks() -> list[Finding]:
 def _ryu() -> Finding:
     # pip builds in an environment with the latest setuptools, with which Ryu's build fails.
     found = _package("ryu")
-    if found.present or is_provisioned():
+    if found.present:
         return found
-    return replace(found, remedy=f"{found.remedy}; Ryu builds only with setuptools < 67, on Python 3.11")
+    if sys.version_info >= (3, 12):
+        return replace(
+            found, remedy=f"Ryu builds only on Python 3.11, not {platform.python_version()}; use os-ken"
+        )
+    if is_provisioned():
+        return found
+    return replace(found, remedy=f"{found.remedy}; Ryu builds only with setuptools < 67")
 
 
 def _package(name: str) -> Finding:

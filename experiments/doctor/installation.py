@@ -13,6 +13,7 @@ from pathlib import Path
 _DISTRIBUTION = "polarlab"
 ROOT = Path(__file__).resolve().parents[2]
 PROVISION = ROOT / "vagrant" / "provision.sh"
+APT = Path("/usr/bin/apt-get")
 _NAME = re.compile(r"[\w.-]+")
 _EXTRA = re.compile(r"extra == [\"']([\w-]+)[\"']")
 
@@ -38,7 +39,9 @@ def provision(kind: str) -> str:
 
 
 def install_packages(names: Iterable[str]) -> str:
-    """Returns the command that installs Debian packages."""
+    """Returns the command that installs packages of Debian or Ubuntu; on other systems, what to install."""
+    if not APT.exists():
+        return f"install what Debian has in the packages {', '.join(names)}"
     return shlex.join([*_as_root(), "apt-get", "install", *names])
 
 

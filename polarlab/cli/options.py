@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from itertools import pairwise
@@ -274,10 +274,16 @@ def _base(command: str, words: Sequence[str], flags: Iterable[str]) -> Experimen
     return experiment
 
 
-def check_family(arguments: argparse.Namespace, base: Base) -> None:
-    """Raises UsageError if a command line names a family of topologies that does not exist."""
+def check_family(arguments: argparse.Namespace, base: Base, values: Container[str] = ()) -> None:
+    """Raises UsageError if a command line names a family of topologies that does not exist.
+
+    Args:
+        arguments: the parsed words.
+        base: experiment on which the options are based.
+        values: words that may be values of unknown options instead of a family.
+    """
     name = getattr(arguments, TOPOLOGY, None)
-    if isinstance(name, str) and base is None:
+    if isinstance(name, str) and name not in values and base is None:
         for option in options_of(arguments.kind):
             if option.name == TOPOLOGY:
                 option.check(name)

@@ -9,6 +9,7 @@ import json
 import os
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NoReturn, Protocol
 
 import polarlab
@@ -241,8 +242,9 @@ def parse(words: Sequence[str]) -> argparse.Namespace:
     if unknown:  # only options are reported: a word after an unknown option may be its value
         from polarlab.cli.options import check_family
 
-        check_family(parsed, parsed.parser.base)  # a mistyped family would make its options unknown
         options = [word for word in unknown if word.startswith("-")]
+        values = {word for option, word in pairwise(words) if option in options}
+        check_family(parsed, parsed.parser.base, values)  # a mistyped family would make its options unknown
         nearest = _hint(options[0], parsed.parser.option_names) if options else ""
         parsed.parser.error(f"unrecognized arguments: {' '.join(options or unknown)}{nearest}")
     from polarlab.cli.options import read_options

@@ -1,16 +1,19 @@
-"""A Debian 12 root file system with PolarLab in it, provisioned by vagrant/provision.sh."""
+"""Root file systems of Debian with PolarLab in them, set up by vagrant/provision.sh."""
 
 from __future__ import annotations
 
 import os
 import shlex
 import shutil
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from steps import logged, step
 
 SUITE = "bookworm"
+# Of the machine that makes a root file system: a mirror, and further settings of apt for it.
 MIRROR = os.environ.get("DEBIAN_MIRROR", "http://deb.debian.org/debian")
+APT_SETTINGS = os.environ.get("APT_SETTINGS", "")
 # What a Vagrant box has beyond the smallest Debian: an init system, a kernel, sudo and who may use it.
 PACKAGES = ("systemd-sysv", "dbus", "udev", "initramfs-tools", "linux-image-cloud-amd64", "kmod", "sudo")
 PACKAGES += ("ca-certificates", "procps")
@@ -19,16 +22,7 @@ IMAGE_SIZE = "6G"  # sparse
 
 _LEFT_OUT = ("*.egg-info", "__pycache__", ".*_cache", ".hypothesis")
 _LEFT_OUT_AT_THE_TOP = (".git", ".venv", "build", "dist", "results", "site")
-# In namespaces of its own, so that what is mounted and started ends with the script.
-_IN_ROOT = ["unshare", "--mount", "--pid", "--fork", "--kill-child", "sh", "-euc"]
-_MOUNT_AND_RUN = """
-mount -t proc proc "$1/proc"
-mount --bind /dev "$1/dev"
-cp -L /etc/resolv.conf "$1/etc/resolv.conf"
-root=$1
-shift
-exec chroot "$root" "$@"
-"""
+ENTER = Path(__file__).with_name("enter.sh")
 _TEST_TIMEOUT_S = 300
 _UNIT = """[Unit]
 Description=PolarLab's tests
@@ -45,7 +39,7 @@ WantedBy=multi-user.target
 
 
 def make(work: Path, project: Path) -> Path:
-    """Makes the root file system below a work folder and returns it.
+    """Makes the virtual machine's root file system below a work folder and returns it.
 
     What debootstrap made is kept for the next time; the project is copied and provisioned every time.
 
@@ -59,23 +53,46 @@ def make(work: Path, project: Path) -> Path:
     root, log = work / "root", work / "log"
     work.mkdir(parents=True, exist_ok=True)
     log.unlink(missing_ok=True)
-    stamp = work / "debootstrap.done"
-    wanted = f"{SUITE} {MIRROR} {' '.join(PACKAGES)}\n"
-    if not stamp.exists() or stamp.read_text() != wanted:
-        with step(f"making a Debian {SUITE} root file system"):
-            shutil.rmtree(root, ignore_errors=True)
-            include = f"--include={','.join(PACKAGES)}"
-            logged(["debootstrap", "--variant=minbase", include, SUITE, str(root), MIRROR], log)
-            stamp.write_text(wanted)
-    _copy_project(project, root / FOLDER)
+    bootstrap(root, SUITE, PACKAGES, log)
+    copy_project(project, root)
     with step("provisioning it with vagrant/provision.sh guest"):
-        _trust_what_this_machine_trusts(root, log)
-        _run_in(root, ["/opt/polarlab/vagrant/provision.sh", "guest"], log)
+        run_in(root, ["/opt/polarlab/vagrant/provision.sh", "guest"], log)
     with step("provisioning it again"):
-        _run_in(root, ["/opt/polarlab/vagrant/provision.sh", "guest"], log)
+        run_in(root, ["/opt/polarlab/vagrant/provision.sh", "guest"], log)
     with step("installing what its tests need"):
-        _run_in(root, ["/opt/polarlab/vagrant/provision.sh", "dev"], log)
+        run_in(root, ["/opt/polarlab/vagrant/provision.sh", "dev"], log)
     return root
+
+
+def bootstrap(root: Path, suite: str, packages: Iterable[str], log: Path) -> None:
+    """Makes a root file system with debootstrap, unless the same one is there from an earlier run.
+
+    It trusts the authorities that this machine's administrator added: a mirror's certificate may be of one.
+
+    Args:
+        root: the folder.
+        suite: Debian's name of the release.
+        packages: what it has beyond the smallest Debian.
+        log: the file that gets debootstrap's output.
+
+    Raises:
+        StepError: debootstrap failed.
+    """
+    stamp = root.with_name(f"{root.name}.made")
+    wanted = f"{suite} {MIRROR} {' '.join(packages)} {APT_SETTINGS}\n"
+    if stamp.exists() and stamp.read_text() == wanted:
+        return
+    with step(f"making a Debian {suite} root file system"):
+        shutil.rmtree(root, ignore_errors=True)
+        include = f"--include={','.join(packages)}"
+        logged(["debootstrap", "--variant=minbase", include, suite, str(root), MIRROR], log)
+        (root / "etc/apt/apt.conf.d/polarlab-tests").write_text(APT_SETTINGS)
+        added = list(Path("/usr/local/share/ca-certificates").glob("*.crt"))
+        for certificate in added:
+            shutil.copy(certificate, root / "usr/local/share/ca-certificates")
+        if added:
+            run_in(root, ["update-ca-certificates"], log)
+        stamp.write_text(wanted)
 
 
 def write_image(root: Path, work: Path) -> Path:
@@ -86,8 +103,9 @@ def write_image(root: Path, work: Path) -> Path:
     return image
 
 
-def _copy_project(project: Path, folder: Path) -> None:
-    """Puts the checkout's files in place of older ones; the virtual environment stays."""
+def copy_project(project: Path, root: Path) -> None:
+    """Replaces the checkout's files in a root file system; the virtual environment stays."""
+    folder = root / FOLDER
     folder.mkdir(parents=True, exist_ok=True)
     for path in folder.iterdir():
         if path.name == ".venv":
@@ -103,15 +121,6 @@ def _copy_project(project: Path, folder: Path) -> None:
         return (left_out_at_the_top if Path(directory) == project else left_out)(directory, names)
 
     shutil.copytree(project, folder, dirs_exist_ok=True, symlinks=True, ignore=ignored)
-
-
-def _trust_what_this_machine_trusts(root: Path, log: Path) -> None:
-    """A package mirror may have a certificate of an authority that this machine's administrator added."""
-    added = list(Path("/usr/local/share/ca-certificates").glob("*.crt"))
-    for certificate in added:
-        shutil.copy(certificate, root / "usr/local/share/ca-certificates")
-    if added:
-        _run_in(root, ["update-ca-certificates"], log)
 
 
 def add_tests(root: Path, work: Path, tests: list[str], patience: int) -> None:
@@ -132,13 +141,24 @@ def add_tests(root: Path, work: Path, tests: list[str], patience: int) -> None:
     (root / "etc/hosts").write_text("127.0.0.1 localhost polarlab\n")
     # Who logs in to a box: no root, but sudo without a password.
     add_user = "id vagrant >/dev/null 2>&1 || useradd --create-home --shell /bin/bash vagrant"
-    _run_in(root, ["sh", "-c", add_user], log)
+    run_in(root, ["sh", "-c", add_user], log)
     (root / "etc/sudoers.d/vagrant").write_text("vagrant ALL=(ALL) NOPASSWD: ALL\n")
-    _run_in(root, ["systemctl", "enable", "--quiet", "polarlab-tests.service"], log)
+    run_in(root, ["systemctl", "enable", "--quiet", "polarlab-tests.service"], log)
     # The console is for the tests; nobody logs in, nothing is updated.
     needless = ["serial-getty@ttyS0.service", "apt-daily.timer", "apt-daily-upgrade.timer"]
-    _run_in(root, ["systemctl", "mask", "--quiet", *needless], log)
+    run_in(root, ["systemctl", "mask", "--quiet", *needless], log)
 
 
-def _run_in(root: Path, argv: list[str], log: Path) -> None:
-    logged([*_IN_ROOT, _MOUNT_AND_RUN, "sh", str(root), *argv], log)
+def run_in(root: Path, argv: Sequence[str], log: Path, *, network: bool = True) -> None:
+    """Runs a program as root in a root file system, in namespaces of its own.
+
+    Args:
+        root: the root file system.
+        argv: the program and its arguments.
+        log: the file to which the program's output is appended.
+        network: whether the program has this machine's network, or loopback only.
+
+    Raises:
+        StepError: the program failed.
+    """
+    logged([str(ENTER), *(["--network"] if network else []), str(root), *argv], log)

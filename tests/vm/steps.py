@@ -26,10 +26,10 @@ def not_installed(program: str) -> str:
 @contextlib.contextmanager
 def step(what: str) -> Iterator[None]:
     """Tells what begins, and at its end how long it took."""
-    print(f"vm-test: {what}", file=sys.stderr, flush=True)
+    print(f"tests/vm: {what}", file=sys.stderr, flush=True)
     started = time.monotonic()
     yield
-    print(f"vm-test: {what}: {time.monotonic() - started:.1f} s", file=sys.stderr, flush=True)
+    print(f"tests/vm: {what}: {time.monotonic() - started:.1f} s", file=sys.stderr, flush=True)
 
 
 def logged(argv: Sequence[str], log: Path) -> None:

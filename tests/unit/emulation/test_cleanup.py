@@ -197,8 +197,11 @@ def bytes_read():
 
 def test_a_mark_is_found_behind_the_longest_environment(cleaned):
     longest = {f"V{number}": "x" * 100_000 for number in range(19)}  # 2 MiB, with the arguments
-    with subprocess.Popen(["sleep", "60"], env={**longest, MARK_OF_THIS_TEST: ""}) as process:
+    # The kernel shows the environment only after the program's start, which `Popen` does not wait for.
+    words, pipes = ["/bin/sh", "-c", "echo; read -r _"], {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
+    with subprocess.Popen(words, env={**longest, MARK_OF_THIS_TEST: ""}, **pipes) as process:
         try:
+            assert process.stdout.read(1) == b"\n"
             assert cleaned() == {process.pid}
         finally:
             process.kill()

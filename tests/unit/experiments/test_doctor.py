@@ -135,6 +135,8 @@ def test_a_feature_names_its_missing_program_and_the_command_that_installs_it(mo
     assert captures["ready"] is False
     assert "tcpdump" in captures["missing"]
     assert "apt-get install tcpdump" in captures["install"]
+    monkeypatch.setattr(installation, "APT", tmp_path / "none")
+    assert "apt-get" not in str(feature("packet captures", found).remedies())
 
 
 def test_in_the_environment_of_make_setup_its_script_installs_what_is_missing(monkeypatch, tmp_path):
@@ -148,6 +150,7 @@ def test_in_the_environment_of_make_setup_its_script_installs_what_is_missing(mo
     monkeypatch.setenv("PATH", str(tmp_path))
     assert feature("browser tests (make test)").remedies() == [f"sudo {script} tests"]
     assert feature("tests in a virtual machine (make vm-test)").remedies() == [f"sudo {script} vm-test"]
+    assert feature("tests on other systems (make test-systems)").remedies() == [f"sudo {script} systems"]
 
 
 def test_missing_distributions_of_an_extra_are_installed_by_pip(monkeypatch, tmp_path):
@@ -197,11 +200,21 @@ def test_one_framework_is_enough(monkeypatch):
     assert all(finding_on(name).missing for name in frameworks)
 
 
+def test_a_python_for_which_ryu_cannot_be_built_is_named(monkeypatch):
+    lose(monkeypatch, "ryu")
+    monkeypatch.setattr(findings.sys, "version_info", (3, 13, 5))
+    remedy = finding_on("ryu").remedy
+    assert "3.11" in remedy
+    assert "make setup" not in remedy
+    assert "pip" not in remedy
+
+
 @pytest.mark.parametrize("provisioned", [True, False], ids=["sources", "package"])
 def test_the_remedy_for_ryu_names_the_setuptools_that_builds_it(monkeypatch, provisioned):
     lose(monkeypatch, "ryu", "os-ken")
     for module in (findings, installation):
         monkeypatch.setattr(module, "is_provisioned", lambda: provisioned)
+    monkeypatch.setattr(findings.sys, "version_info", (3, 11, 2))
     # `make setup` sees to it.
     assert ("setuptools < 67" in finding_on("ryu").remedy) is not provisioned
     assert "setuptools" not in finding_on("os-ken").remedy

@@ -121,7 +121,7 @@ def record():
         options=options,
         bringup_s={"build": 1.0},
         datapath="user",
-        framework="ryu",
+        framework="os-ken",
     )
     flows = FlowOptions(
         "uniform",

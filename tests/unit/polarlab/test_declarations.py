@@ -85,6 +85,7 @@ class TestOneDeclaration:
                 "--mode and --queue exclude each other",
             ),
             ("run polarfly --q 2 --link-jiter 1", "--link-jiter"),
+            ("run --link-jiter 1 polarfly --q 2", "--link-jiter"),
         ],
     )
     def test_is_checked(self, capsys, words, named):
