@@ -114,7 +114,7 @@ class _Server:
     async def _open(self, connection: Connection, accepted: Any, address: Any) -> None:
         try:
             await self.loop.connect_accepted_socket(lambda: connection, accepted, ssl=self._context)
-        except (OSError, ValueError) as error:  # TLS errors, and names in certificates that are no text
+        except (OSError, ValueError) as error:  # TLS errors, and names in certificates that cannot be decoded
             self.warnings.add(connections.not_encrypted(address, error))
         finally:
             if not connection.opened:
@@ -240,7 +240,7 @@ class Connection(asyncio.Protocol):
 
     @ends_controller("a switch's connection")
     def connection_lost(self, _error: Exception | None) -> None:
-        """Forgets the connection, and tells the application of the end of a known switch."""
+        """Forgets the connection, and reports the end of a known switch to the application."""
         self.forget()
         if self._known:
             self._server.application.disconnected(self)
