@@ -76,7 +76,12 @@ def write_schedule(
 
 
 class FaultSchedule:
-    """Schedule of faults on a fabric; a context manager that repairs the fabric at its end."""
+    """Schedule of faults on a fabric; a context manager that repairs the fabric at its end.
+
+    Attributes:
+        planned_before: what the controller's plan avoided before the schedule.
+        done: the faults that were injected.
+    """
 
     def __init__(
         self,
@@ -105,7 +110,7 @@ class FaultSchedule:
         self._mended = False
         self._replans_known = len(fabric.controller.replans)
         self._ports_set_known = len(fabric.controller.ports_set)
-        self._planned_before = Plan(fabric.controller.planned_failure, fabric.controller.planned_drain)
+        self.planned_before = Plan(fabric.controller.planned_failure, fabric.controller.planned_drain)
         self.done: list[StartedFault] = []
 
     def __enter__(self) -> FaultSchedule:
@@ -197,7 +202,7 @@ class FaultSchedule:
             (*self._drained_before, *drained),
         )
         reports = controller.replans[self._replans_known :]
-        plans = [self._planned_before, *(Plan(report.failed, report.drained) for report in reports)]
+        plans = [self.planned_before, *(Plan(report.failed, report.drained) for report in reports)]
         return tuple(asked.beyond(plans, controller.ports_set[self._ports_set_known :]))
 
     def restart(self, clock: Clock) -> tuple[float | None, float | None, float | None]:

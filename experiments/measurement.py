@@ -155,6 +155,7 @@ def measure(
                     flow_base_ms=base_ms,
                     programs=programs.records(),
                     unasked=faults.unasked(),
+                    avoided=faults.planned_before.failed,
                 )
                 measured = Measurement(record)
                 companions.keep(measured)

@@ -475,6 +475,24 @@ def test_packets_over_a_failed_switch_are_the_failures_until_the_controller_has_
         assert summarise(losing(record, lost, faults=faults)).fidelity.valid is valid
 
 
+@pytest.mark.parametrize(("avoided", "valid"), [("s1-s5, s2-s4", False), ("s1-s5", True), ("none", True)])
+def test_failures_that_the_plan_avoids_when_the_traffic_starts_take_no_packets_over_other_paths(
+    record, avoided, valid
+):
+    failed = tuple(InjectedFault(0.0, f"fail link:{link}") for link in ("s1-s5", "s2-s4"))
+    lost = of_host(record, 2, 2)
+    summary = summarise(losing(record, lost, faults=FaultRecord(failed, ()), avoided=avoided))
+    assert summary.fidelity.valid is valid
+    assert summary.faults.lost_packets == (lost.sum() if valid else 0)
+
+
+def test_hosts_that_an_earlier_failure_cuts_off_lose_their_packets_to_it(record):
+    faults = FaultRecord((InjectedFault(0.0, "fail switch:s4"),), ())
+    lost = of_host(record, 3, FRAMES)
+    summary = summarise(losing(record, lost, faults=faults, avoided="s4"))
+    assert (summary.fidelity.valid, summary.faults.lost_packets) == (True, lost.sum())
+
+
 def test_when_each_pair_sent_its_packets_need_not_be_known(record):
     """Two hosts sent more of their packets to s4 while it was off, and others fewer."""
     lost = of_host(record, 3, 3)
