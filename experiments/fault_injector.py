@@ -76,7 +76,12 @@ def write_schedule(
 
 
 class FaultSchedule:
-    """Schedule of faults on a fabric; a context manager that repairs the fabric at its end."""
+    """Schedule of faults on a fabric; a context manager that repairs the fabric at its end.
+
+    Attributes:
+        planned_before: what the controller's plan avoided before the schedule.
+        done: the faults that were injected.
+    """
 
     def __init__(
         self,
@@ -105,7 +110,7 @@ class FaultSchedule:
         self._mended = False
         self._replans_known = len(fabric.controller.replans)
         self._ports_set_known = len(fabric.controller.ports_set)
-        self._planned_before = Plan(fabric.controller.planned_failure, fabric.controller.planned_drain)
+        self.planned_before = Plan(fabric.controller.planned_failure, fabric.controller.planned_drain)
         self.done: list[StartedFault] = []
 
     def __enter__(self) -> FaultSchedule:
@@ -181,24 +186,22 @@ class FaultSchedule:
         reports = self._fabric.controller.ports_set[self._ports_set_known :]
         return [report.monotonic_s - clock.monotonic_ns / 1e9 for report in reports]
 
-    def unasked(self) -> tuple[str, ...]:
-        """Returns the links and switches that the controller avoids although nothing failed or drained them.
+    def unasked(self, clock: Clock) -> tuple[str, ...]:
+        """Returns the links and switches that the controller avoided before anything failed or drained them.
 
         Their names have no kind, like `s1-s7` or `s4` (see `Asked.beyond`).
+
+        Args:
+            clock: start of the traffic.
         """
         controller = self._fabric.controller
         with contextlib.suppress(PolarLabError):  # other code reports the end of the controller
             controller.catch_up()
-        failed = [fault.component for fault in self._schedule if not fault.maintenance]
-        drained = [fault.component for fault in self._schedule if fault.maintenance]
-        asked = Asked(
-            self._fabric.options.topology,
-            (*self._fabric.active_failures, *failed),
-            (*self._drained_before, *drained),
-        )
-        reports = controller.replans[self._replans_known :]
-        plans = [self._planned_before, *(Plan(report.failed, report.drained) for report in reports)]
-        return tuple(asked.beyond(plans, controller.ports_set[self._ports_set_known :]))
+        before = Asked(self._fabric.options.topology, self._fabric.active_failures, self._drained_before)
+        begun = [(clock.monotonic_ns / 1e9 + one.began_s, one.fault) for one in self.done]
+        ports = controller.ports_set[self._ports_set_known :]
+        names = before.unexplained(begun, ports, controller.replans[self._replans_known :])
+        return tuple(dict.fromkeys([*before.beyond([self.planned_before]), *names]))
 
     def restart(self, clock: Clock) -> tuple[float | None, float | None, float | None]:
         """Returns the times of the controller's last start, in seconds since the start of the traffic.

@@ -154,7 +154,8 @@ def measure(
                     troubles=_all_troubles(options, result, troubles),
                     flow_base_ms=base_ms,
                     programs=programs.records(),
-                    unasked=faults.unasked(),
+                    unasked=faults.unasked(result.clock),
+                    avoided=faults.planned_before.failed,
                 )
                 measured = Measurement(record)
                 companions.keep(measured)

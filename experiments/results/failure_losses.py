@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from experiments.results.record import RunRecord
+from experiments.validity.unasked import Asked, Plan
 from routing.registry import routing
 from routing.replan.surviving_graph import crossing_pairs
 from topology.addressing import Host
@@ -59,6 +60,7 @@ def lost_to_failures(record: RunRecord) -> int:
     They are packets of pairs of hosts that were cut off, and of pairs with a path over a component between
     its failure and the controller's plan around it: no more than these pairs lost, and no more than they
     sent in that time, plus two standard deviations, since when a pair sent its packets is only estimated.
+    A failure that the plan avoided before the traffic started only cuts off.
 
     Args:
         record: the run's record; the numbers of packets of each pair are those of the whole run.
@@ -111,9 +113,11 @@ def _not_rerouted(
     routers = np.array([host.router for host in record.fabric.hosts])
     planned = [plan.time_s for plan in record.faults.replanned] if record.faults else []
     shortest = routing(record.fabric.options.routing).shortest
+    avoided = Plan(record.avoided, "none")
     crossing = []
     for span in spans:
-        if span.component.host is None:
+        rerouted = span.begin_s <= 0 and not Asked(topology, (span.component,)).lacking(avoided)
+        if span.component.host is None and not rerouted:
             end_s = min([span.end_s, *(time_s for time_s in planned if time_s > span.begin_s)])
             others = any(one.begin_s < end_s and one.end_s > span.begin_s for one in spans if one != span)
             pairs = np.ones((len(routers), len(routers)), bool)

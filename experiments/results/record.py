@@ -47,7 +47,9 @@ class RunRecord:
         lines: lines that ran at the prompt meanwhile; None outside of a session.
         background: background traffic of a session.
         unasked: locations of links and switches that the controller stopped using although they had neither
-            failed at the start nor were scheduled to fail.
+            failed at the start nor later by the schedule.
+        avoided: locations of the failed links and switches, like `s1-s7, s4`, that the controller's plan
+            avoided before the traffic started; `none` for none.
     """
 
     fabric: PlannedFabric
@@ -68,6 +70,7 @@ class RunRecord:
     lines: tuple[PromptLine, ...] | None = None
     background: tuple[TrafficOutcome, ...] = ()
     unasked: tuple[str, ...] = ()
+    avoided: str = "none"
 
     @property
     def generated(self) -> bool:

@@ -211,9 +211,9 @@ def _clock_doubts(record: RunRecord) -> list[str]:
 
 
 def _adaptation_doubts(record: RunRecord) -> list[str]:
-    """Returns the reason to doubt the adaptation: the controller's warnings, which failures explain."""
+    """Returns the reason to doubt the adaptation: warnings that no fault of the run explains."""
     warnings = record.adaptation.warnings
-    if not warnings or record.faults is not None or routing(record.fabric.options.routing).oblivious:
+    if not warnings or record.traffic.faults or routing(record.fabric.options.routing).oblivious:
         return []
     more = f", and {len(warnings) - 1} more warnings" if len(warnings) > 1 else ""
     return [f"the adaptation was impaired: {warnings[0]}{more}"]
@@ -222,8 +222,8 @@ def _adaptation_doubts(record: RunRecord) -> list[str]:
 def _foreign_doubts(record: RunRecord) -> list[str]:
     """Returns the reasons to doubt generated traffic because hosts sent or received other frames."""
     carried = record.host_bytes
-    # Programs of the run itself belong to it, and so do probes of the live page after a failure.
-    besides = record.programs or record.faults is not None
+    # Programs of the run itself belong to it, and so do probes of the live page after a scheduled failure.
+    besides = record.programs or record.traffic.faults
     if carried is None or not record.generated or record.ended_early or besides:
         return []
     max_bytes = record.traffic.frame_bytes * (MAX_FRAMES_OF_FLOWS if record.result.flows else MAX_FRAMES)

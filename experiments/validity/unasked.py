@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cache, cached_property
 
-from controller.reports import PortSet
+from controller.reports import PortSet, Replanned
 from topology.addressing import switch_router
 from topology.base import Topology
 from topology.drains import Drain, drain_of
 from topology.failures import Failure, failure_of
-from topology.faults import Component, ComponentKind, link_component, parse_components
+from topology.faults import Component, ComponentKind, Fault, link_component, parse_components
 
 _NONE = "none"
 _MAX_NAMED = 5
@@ -35,8 +36,8 @@ class Asked:
 
     Attributes:
         topology: the graph of routers.
-        failed: links and switches that have failed or are scheduled to.
-        drained: links and switches that are drained or are scheduled to be.
+        failed: links and switches that have failed.
+        drained: links and switches that are drained.
     """
 
     topology: Topology
@@ -62,6 +63,32 @@ class Asked:
         """
         names = [name for plan in plans for name in self._beyond(plan)]
         names += [name for port in ports for name in self._behind(port)]
+        return list(dict.fromkeys(names))
+
+    def unexplained(
+        self, begun: Sequence[tuple[float, Fault]], ports: Iterable[PortSet], plans: Iterable[Replanned]
+    ) -> list[str]:
+        """Returns the links and switches that the controller took out of use without an earlier reason.
+
+        Args:
+            begun: further faults, with the times at which their injection began, on the clock of the reports.
+            ports: the controller's reports of ports.
+            plans: its reports of plans.
+        """
+        times_s = [time_s for time_s, _ in begun]
+
+        @cache
+        def after(faults: int) -> Asked:
+            drained = [fault.component for _, fault in begun[:faults] if fault.maintenance]
+            failed = [fault.component for _, fault in begun[:faults] if not fault.maintenance]
+            return Asked(self.topology, (*self.failed, *failed), (*self.drained, *drained))
+
+        names = []
+        for plan in plans:
+            asked = after(bisect_right(times_s, plan.monotonic_s))
+            names += asked.beyond([Plan(plan.failed, plan.drained)])
+        for port in ports:
+            names += after(bisect_right(times_s, port.monotonic_s)).beyond([], [port])
         return list(dict.fromkeys(names))
 
     def lacking(self, plan: Plan) -> list[str]:

@@ -28,6 +28,7 @@ from experiments.validity.foreign_frames import HostBytes
 from experiments.validity.samples import ControllerSamples, CpuSamples, HeldSamples, HeldSecond, SwitchSample
 from topology.errors import ParameterError
 from topology.families.low_diameter.polarfly import PolarFly
+from topology.faults import parse_schedule
 from topology.links import LinkSpec
 from traffic.engine.wall_clock import ClockOffset
 from traffic.metrics.histogram import LogHistogram
@@ -153,15 +154,29 @@ def test_a_negative_latency_is_never_valid(record):
     assert "2 packets arrived before they were sent" in summary.fidelity.reasons
 
 
+FAILED_BEFORE = FaultRecord((InjectedFault(0.0, "fail link:s1-s5"),), ())
+
+
+def scheduled(record):
+    """The record of a run whose own schedule fails a link."""
+    (fault,) = parse_schedule("0.5 fail link:s1-s5", record.fabric.options.topology)
+    return replace(record, traffic=replace(record.traffic, faults=(fault,)), faults=FaultRecord((), ()))
+
+
 @pytest.mark.parametrize(
-    ("routing", "faults", "doubted"),
-    [("ugal-pf", None, True), ("ugal-pf", FaultRecord((), ()), False), ("min", None, False)],
+    ("routing", "changed", "doubted"),
+    [
+        ("ugal-pf", replace, True),
+        ("ugal-pf", lambda record: replace(record, faults=FAILED_BEFORE), True),
+        ("ugal-pf", scheduled, False),
+        ("min", replace, False),
+    ],
 )
-def test_warnings_about_the_adaptation_make_a_run_not_valid(record, routing, faults, doubted):
+def test_warnings_about_the_adaptation_make_a_run_not_valid(record, routing, changed, doubted):
     warned = Adaptation("port-statistics", 3, ("s1 answers requests for port statistics late", "s2 too"))
     options = replace(record.fabric.options, routing=routing)
-    record = replace(record, fabric=replace(record.fabric, options=options), adaptation=warned, faults=faults)
-    reasons = summarise(record).fidelity.reasons
+    record = replace(record, fabric=replace(record.fabric, options=options), adaptation=warned)
+    reasons = summarise(changed(record)).fidelity.reasons
     assert any("s1 answers requests for port statistics late" in reason for reason in reasons) == doubted
 
 
@@ -181,6 +196,12 @@ def test_other_frames_of_hosts_and_deleted_interfaces_make_a_run_not_valid(recor
     assert f"h3_1 received 100,000 bytes besides the {quiet.received[2]:,} measured ones" in reasons
     gone = np.where(flood, 0, quiet.received)
     assert "interfaces of h3_1 were deleted" in summarise(host_bytes(record, received=gone)).fidelity.reasons
+
+
+def test_other_frames_of_hosts_are_excused_by_the_schedule_of_the_run_and_by_no_earlier_failure(record):
+    flooded = host_bytes(record, sent=host_bytes(record).host_bytes.sent + 100_000 * (np.arange(7) == 2))
+    assert not summarise(replace(flooded, faults=FAILED_BEFORE)).fidelity.valid
+    assert summarise(scheduled(flooded)).fidelity.valid
 
 
 def held_samples(waiting):
@@ -452,6 +473,24 @@ def test_packets_over_a_failed_switch_are_the_failures_until_the_controller_has_
         plan = ReplanRecord(planned_s, "s4", 24, 0, 0.0, 0.0)
         faults = FaultRecord((InjectedFault(0.5, "fail hang:s4"),), (plan,))
         assert summarise(losing(record, lost, faults=faults)).fidelity.valid is valid
+
+
+@pytest.mark.parametrize(("avoided", "valid"), [("s1-s5, s2-s4", False), ("s1-s5", True), ("none", True)])
+def test_failures_that_the_plan_avoids_when_the_traffic_starts_take_no_packets_over_other_paths(
+    record, avoided, valid
+):
+    failed = tuple(InjectedFault(0.0, f"fail link:{link}") for link in ("s1-s5", "s2-s4"))
+    lost = of_host(record, 2, 2)
+    summary = summarise(losing(record, lost, faults=FaultRecord(failed, ()), avoided=avoided))
+    assert summary.fidelity.valid is valid
+    assert summary.faults.lost_packets == (lost.sum() if valid else 0)
+
+
+def test_hosts_that_an_earlier_failure_cuts_off_lose_their_packets_to_it(record):
+    faults = FaultRecord((InjectedFault(0.0, "fail switch:s4"),), ())
+    lost = of_host(record, 3, FRAMES)
+    summary = summarise(losing(record, lost, faults=faults, avoided="s4"))
+    assert (summary.fidelity.valid, summary.faults.lost_packets) == (True, lost.sum())
 
 
 def test_when_each_pair_sent_its_packets_need_not_be_known(record):

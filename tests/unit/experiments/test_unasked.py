@@ -2,10 +2,10 @@
 
 import pytest
 
-from controller.reports import PortSet
+from controller.reports import PortSet, Replanned
 from experiments.validity.unasked import Asked, Plan, unasked_doubt
 from topology.addressing import switch_name
-from topology.faults import parse_components, parse_drained
+from topology.faults import Fault, parse_components, parse_drained
 from topology.registry import make_topology
 
 WHOLE = Plan("none", "none")
@@ -29,6 +29,10 @@ def link_of(topology, router):
     """The name of a switch's first link."""
     ends = sorted((router, int(topology.neighbours(router)[0])))
     return "-".join(map(switch_name, ends))
+
+
+def replanned(monotonic_s, failed, drained="none"):
+    return Replanned(failed, 1, 1, 0, (), 0.0, 0.0, drained, monotonic_s=monotonic_s)
 
 
 def test_a_plan_for_what_was_asked_for_avoids_nothing_else(topology):
@@ -73,6 +77,17 @@ def test_a_failure_that_has_no_plan_yet_is_named(topology):
     failed = asked(topology, f"link:{link},switch:s9,controller")
     assert failed.lacking(WHOLE) == [link, "s9"]
     assert failed.lacking(Plan("s9", "none")) == [link]
+
+
+def test_a_schedule_explains_no_plan_and_no_port_before_its_faults_begin(topology):
+    link = link_of(topology, 3)
+    begun = [(2.0, Fault(0.2, *parse_components(f"link:{link}", topology, 1)))]
+    begun += [(5.0, Fault(0.5, *parse_drained("s2", topology), maintenance=True))]
+    early = [PortSet("s4", 1, "down", monotonic_s=1.9)], [replanned(4.9, link, "s2")]
+    late = [PortSet("s4", 1, "down", monotonic_s=2.1)], [replanned(2.1, link), replanned(5.1, link, "s2")]
+    assert asked(topology).unexplained(begun, *late) == []
+    assert asked(topology).unexplained(begun, *early) == ["s2", link]
+    assert asked(topology).unexplained([], *late) == [link, "s2"]
 
 
 def test_the_reason_names_few_of_many():
