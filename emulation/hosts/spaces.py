@@ -233,11 +233,13 @@ class HostSpace:
             CommandError: the host has ended, or its working folder cannot be created.
         """
         identity = self._spaces.identity
-        entered = ["--user", "--mount", "--net", "--ipc", "--uts", f"--wdns={HOME}"]
+        # Not `--target`: newer versions of nsenter look for that number in the host's own PID namespace.
+        kinds = {"user": "user", "mount": "mnt", "net": "net", "ipc": "ipc", "uts": "uts"}
+        entered = [f"--{kind}=/proc/{self.pid}/ns/{file}" for kind, file in kinds.items()]
         command = [
             *("setpriv", f"--reuid={identity.user}", f"--regid={identity.group}", "--clear-groups"),
             *(f"--inh-caps={_RIGHTS}", f"--ambient-caps={_RIGHTS}"),
-            *("nsenter", f"--target={self.pid}", *entered, "--", *argv),
+            *("nsenter", *entered, f"--wdns={HOME}", "--", *argv),
         ]
         options["env"] = {**self._spaces.environment(), **(options.get("env") or {})}
         # A session of its own, so that the program has no terminal of the machine; and the working folder /,
