@@ -112,7 +112,8 @@ def test_a_folder_without_results_is_told(tmp_path, capsys):
     assert str(tmp_path) in capsys.readouterr().err
 
 
-def test_replications_are_judged_by_the_interval_of_what_was_measured(tmp_path, capsys):
+def test_replications_are_judged_by_the_interval_of_what_was_measured(tmp_path, monkeypatch, capsys):
+    monkeypatch.delenv("COLUMNS", raising=False)
     folder = write_replications(tmp_path / "run")
     for path in folder.glob("seed-*/summary.json"):
         path.write_text(json.dumps({**json.loads(path.read_text()), **MEASURED}))
