@@ -87,7 +87,8 @@ class Terminated(SystemExit):
 
 DISK_FULL = frozenset({errno.ENOSPC, errno.EDQUOT})
 _TOO_MANY_FILES = frozenset({errno.EMFILE, errno.ENFILE})
-_NOT_WRITABLE = frozenset({errno.EACCES, errno.EPERM, errno.EROFS, errno.EFBIG, errno.EIO})
+NO_WRITE_ACCESS = frozenset({errno.EACCES, errno.EPERM, errno.EROFS})
+_NOT_WRITABLE = NO_WRITE_ACCESS | {errno.EFBIG, errno.EIO}
 
 
 def known_status(error: BaseException) -> tuple[Status, str] | None:

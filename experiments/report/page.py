@@ -15,7 +15,7 @@ from experiments.report.model import Page
 from experiments.results.kinds import Results
 from experiments.results.tables import reporting_corruption
 from experiments.results.text import readable
-from topology.errors import MachineError
+from topology.errors import NO_WRITE_ACCESS, MachineError
 from topology.files.writing import check_new, open_folder, write_new
 
 REPORT = "report.html"
@@ -43,7 +43,9 @@ def write_report(results: Results, path: Path | None = None, look: Look = PLAIN)
         path = results.folder / REPORT
         try:
             open_folder(results.folder).write(REPORT, text.encode(errors="replace"))
-        except PermissionError as error:  # folders of runs belong to root
+        except OSError as error:
+            if error.errno not in NO_WRITE_ACCESS:  # folders of runs belong to root
+                raise
             raise MachineError(
                 f"{path} cannot be written ({error.strerror}); choose another file with --out, or use sudo"
             ) from None

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypedDict
 
-from topology.errors import MachineError
+from topology.errors import NO_WRITE_ACCESS, MachineError
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -86,7 +86,9 @@ class Figures(Mapping[str, "Figure"]):
             raise ValueError("folder must be given for these figures, got none")
         try:
             return save_figures(self._figures, chosen, self.formats)
-        except PermissionError as error:  # folders of runs belong to root
+        except OSError as error:
+            if error.errno not in NO_WRITE_ACCESS:  # folders of runs belong to root
+                raise
             reason = f"{chosen} cannot be written ({error.strerror})"
             raise MachineError(f"{reason}; give a new --out, or use sudo") from None
 

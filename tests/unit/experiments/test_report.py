@@ -3,6 +3,7 @@
 import errno
 import html
 import json
+import os
 import re
 import shutil
 import subprocess
@@ -55,17 +56,17 @@ def test_what_is_in_the_files_cannot_become_markup(sweep):
     assert html.escape("<slow>") in page
 
 
-def test_results_of_root_name_the_way_to_write_the_page_elsewhere(sweep, monkeypatch):
-    write = Folder.write
+@pytest.mark.parametrize("code", [errno.EACCES, errno.EROFS])
+def test_results_that_cannot_be_written_name_the_way_to_write_elsewhere(sweep, monkeypatch, code):
+    def refuse(folder, name, _content):
+        raise OSError(code, os.strerror(code), str(folder.path / name))
 
-    def refuse(folder, name, content):
-        if name.endswith(".html"):
-            raise PermissionError(errno.EACCES, "Permission denied", str(folder.path / name))
-        write(folder, name, content)
-
+    figures = polarlab.plot(sweep)
     monkeypatch.setattr(Folder, "write", refuse)
     with pytest.raises(MachineError, match=r"report\.html .*--out"):
         polarlab.report(sweep)
+    with pytest.raises(MachineError, match="--out"):
+        figures.save()
 
 
 def test_figures_have_the_look_that_is_asked_for(tmp_path):
