@@ -15,7 +15,7 @@ from polarlab.web.address import WebAddress, parse_address, web_address
 
 # The default fabric, with light traffic.
 _DEMO_FABRIC = ("polarfly", "--q", "5")
-_DEMO_OPTIONS = {"--routing": "ugal-pf", "--web": ""}
+_DEMO_ROUTING, _OTHER_DEMO_ROUTING = "ugal-pf", "ugal"  # of PolarFly, and of other families
 DEMO_PATTERN, DEMO_LOAD = "uniform", 0.3  # the load is lowered if the machine cannot carry it
 
 
@@ -27,7 +27,7 @@ Ctrl-C takes it down (root)
 The default fabric is ER_5 (polarfly --q 5). All options of `polarlab up` but --exec apply; these
 have other defaults:
   --link-rate RATE      rate of every port (default 2Mbit, or less if the machine cannot keep up)
-  --routing ROUTING     routing algorithm (default {_DEMO_OPTIONS["--routing"]})
+  --routing ROUTING     routing algorithm (default {_DEMO_ROUTING}; {_OTHER_DEMO_ROUTING} on other families)
   --web [HOST:]PORT     address of the page (default 127.0.0.1:8642)
   --web-open            no token: every user of this machine has access
   --wait                wait with the traffic until a browser opens the page or you press Enter
@@ -48,8 +48,10 @@ def demo_words(words: Sequence[str]) -> list[str]:
     """
     named = words and not words[0].startswith("-")
     given = {word.partition("=")[0] for word in words}
-    options = [f"{name}={value}" for name, value in _DEMO_OPTIONS.items() if name not in given]
-    return [*(() if named else _DEMO_FABRIC), *words, *options]
+    fabric = words if named else [*_DEMO_FABRIC, *words]
+    routing = _DEMO_ROUTING if fabric[0].lower() == _DEMO_FABRIC[0] else _OTHER_DEMO_ROUTING
+    defaults = {"--routing": routing, "--web": ""}
+    return [*fabric, *(f"{name}={value}" for name, value in defaults.items() if name not in given)]
 
 
 def page_address(arguments: argparse.Namespace) -> WebAddress | None:

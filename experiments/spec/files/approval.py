@@ -92,7 +92,9 @@ def _demands(
         own_list: command lines from another user's file of programs.
         listed: that file; None if there is none.
     """
-    values, given = experiment.values, foreign.options if foreign else frozenset()
+    values = experiment.values
+    # On the other engine, options of the file that do not apply there are dropped.
+    given = foreign.options & values.keys() if foreign else frozenset()
     programs = [*(values.get(_EXEC, ()) if _EXEC in given else ()), *own_list]
     others = []
     if _HOST_ROOT in given and values[_HOST_ROOT] == REAL_ROOT:

@@ -22,6 +22,7 @@ from experiments.validity.judgement import Evidence, judge
 from experiments.validity.samples import Held, HeldLately
 from polarlab.api.requests import demonstration, traffic_request
 from polarlab.cli.parser import parse
+from routing.registry import make_plan
 from topology.links import MIN_RATE_BPS, even_rate_bps, parse_rate_bps, rate_text
 
 GRID = {step * 10**power for power in range(4, 11) for step in (1, 2, 5)}
@@ -381,3 +382,13 @@ def test_the_live_page_names_the_remedy_of_seconds_that_are_not_valid():
     assert judged.reason.endswith("; try --link-rate 1Mbit or a lower load")
     prompt = HeldLately(Held(0.1, 0.0, "s4"), Held(0.1, 0.0, "s4"))
     assert "--link-rate" not in judged_now(prompt, 5.0, 2_000_000).reason
+
+
+@pytest.mark.parametrize(
+    ("fabric", "routing"),
+    [("", "ugal-pf"), ("PolarFly --q 3", "ugal-pf"), ("polarstar --q 3 --supernode iq --degree 3", "ugal")],
+)
+def test_the_demonstration_has_a_routing_that_its_family_supports(fabric, routing):
+    asked = experiment_of(f"demo web {fabric}")
+    assert asked.values["routing"] == routing
+    make_plan(asked.topology, 1, routing)

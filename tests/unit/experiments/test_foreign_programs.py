@@ -187,6 +187,13 @@ def test_files_and_folders_that_it_names_are_refused_as_well(capsys, tmp_path):
         assert "--run-programs" in fails(capsys, ["run", str(file)], 2)
 
 
+def test_what_the_other_engine_does_not_have_is_not_asked_for(tmp_path):
+    file = tmp_path / "experiment.toml"
+    file.write_text(Experiment("sweep", {"topology": "polarfly", "q": 2, "host_root": "real"}).to_toml())
+    os.chown(file, NOBODY, NOBODY)
+    assert main(["sweep", str(file), "--engine", "simulation", "--estimate"]) == 0
+
+
 SECRET_MATRIX = "matrix:/etc/shadow"
 
 
