@@ -27,11 +27,11 @@ def run(listener: Any, context: ssl.SSLContext | None, switches: int, applicatio
         switches: number of switches of the fabric.
         application: handles the switches' messages.
     """
-    loop = asyncio.new_event_loop()
-    listener.setblocking(False)
-    server = _Server(loop, listener, context, switches, application)
-    loop.set_exception_handler(server.connection_failed)
     try:
+        loop = asyncio.new_event_loop()
+        listener.setblocking(False)
+        server = _Server(loop, listener, context, switches, application)
+        loop.set_exception_handler(server.connection_failed)
         # Loads what computes in threads while there are descriptors for it.
         loop.run_until_complete(loop.run_in_executor(None, int))
         application.start(_EventLoop(loop))
