@@ -20,11 +20,11 @@ _OPENFLOW_13, _OPENFLOW_15 = 4, 6
 VERSIONS = {_OPENFLOW_13: "1.3", _OPENFLOW_15: "1.5"}
 
 HELLO, ERROR, ECHO_REQUEST, ECHO_REPLY, _EXPERIMENTER, FEATURES_REPLY = 0, 1, 2, 3, 4, 6
-_PACKET_IN, _FLOW_REMOVED, PORT_STATUS, MULTIPART_REPLY, _BARRIER_REPLY = 10, 11, 12, 19, 21
+_PACKET_IN, _FLOW_REMOVED, PORT_STATUS, _MULTIPART_REPLY, _BARRIER_REPLY = 10, 11, 12, 19, 21
 _ROLE_STATUS, _TABLE_STATUS, _REQUEST_FORWARD, _CONTROLLER_STATUS = 30, 31, 32, 35
 _DROPPED = {_EXPERIMENTER, _PACKET_IN, _FLOW_REMOVED, _ROLE_STATUS, _TABLE_STATUS, _REQUEST_FORWARD}
 _DROPPED |= {_CONTROLLER_STATUS}
-_RULES, _PORT_STATISTICS, _GROUPS, PORTS = 1, 4, 7, 13  # types of multipart replies
+_RULES, _PORT_STATISTICS, _GROUPS, _PORTS = 1, 4, 7, 13  # types of multipart replies
 
 _VERSION_BITMAP = 1  # type of a hello's element
 _ELEMENT = struct.Struct("!HH")  # type and length
@@ -44,7 +44,7 @@ MAX_ENTRIES = 1 << 18  # rules or groups in one description, over all of its mes
 
 def describes_ports(message: bytes) -> bool:
     """Returns whether a checked message is the reply with descriptions of ports."""
-    return message[1] == MULTIPART_REPLY and _MULTIPART.unpack_from(message)[0] == PORTS
+    return message[1] == _MULTIPART_REPLY and _MULTIPART.unpack_from(message)[0] == _PORTS
 
 
 class MalformedMessage(ValueError):
@@ -142,7 +142,7 @@ class Door:
     def _check_multipart(self, message: bytes) -> None:
         _at_least(message, _MULTIPART.size)
         kind, flags = _MULTIPART.unpack_from(message)
-        size = self._port if kind == PORTS else _ENTRIES.get((self.version, kind))
+        size = self._port if kind == _PORTS else _ENTRIES.get((self.version, kind))
         if size is None:
             raise MalformedMessage(f"multipart replies of type {kind} were not requested")
         place, entries = _MULTIPART.size, self._entries.get(kind, 0)
@@ -167,7 +167,7 @@ class Door:
         ECHO_REPLY: _check_echo,
         FEATURES_REPLY: _check_features,
         PORT_STATUS: _check_port_status,
-        MULTIPART_REPLY: _check_multipart,
+        _MULTIPART_REPLY: _check_multipart,
         _BARRIER_REPLY: _check_barrier,
     }
 

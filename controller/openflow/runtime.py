@@ -66,7 +66,7 @@ class Runtime(Protocol):
 
 
 class Application(Protocol):
-    """What a runtime calls; it never calls two of these methods at the same time."""
+    """Handler of connections and messages; a runtime never calls two of its methods at the same time."""
 
     def start(self, runtime: Runtime) -> None:
         """Starts the application's repeated steps."""
