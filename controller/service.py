@@ -41,7 +41,7 @@ from topology.drains import Drain, drain_named
 from topology.errors import NegativeResult, ParameterError, Status, UsageError, internal_text, known_status
 from topology.files.inheritance import inherited
 from topology.files.plugin_files import receive
-from topology.parameters import Value, hint
+from topology.parameters import Value, hint, one_of
 from topology.registry import family, make_topology
 
 DEFAULT_LISTEN = "tcp:127.0.0.1:6653"
@@ -254,8 +254,8 @@ def parse_params(name: str, words: list[str]) -> dict[str, Value]:
         written, _, text = word.partition("=")
         key = written.replace("-", "_")
         if key not in by_key:
-            names = ", ".join(parameter.name for parameter in by_key.values())
-            raise ParameterError(f"parameters of {name} must be {names}, got {written!r}{hint(key, by_key)}")
+            names = one_of(parameter.name for parameter in by_key.values())
+            raise ParameterError(f"parameter of {name} must be {names}, got {written!r}{hint(key, by_key)}")
         params[key] = by_key[key].read(text)
     missing = [
         parameter.name for key, parameter in by_key.items() if parameter.required and key not in params

@@ -33,7 +33,7 @@ def _calls(name: str, entry: Routing) -> Iterator[Call]:
     keys = [parameter.key for parameter in entry.parameters]
     if wrong := [key for key in law.shared if key not in keys]:
         raise ParameterError(
-            f"shared of {name}'s packet_law must be some of its parameters, {', '.join(keys)}, got "
+            f"shared of {name}'s packet_law must be among its parameters, {', '.join(keys)}, got "
             f"{quoted(wrong[0])}"
         )
 

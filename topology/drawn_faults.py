@@ -63,7 +63,7 @@ def parse_process(text: str, unit: TimeUnit = SECONDS) -> FaultProcess:
         name, _, value = word.strip().partition("=")
         if name not in (*_KINDS, _REPAIR):
             raise ParameterError(
-                f"drawn faults must be like {unit.form}, with {', '.join(_KINDS)} and {_REPAIR}, got "
+                f"drawn faults must name only {', '.join(_KINDS)} and {_REPAIR}, as in {unit.form}, got "
                 f"{quoted(text)}"
             )
         if name in times_s:
@@ -72,8 +72,8 @@ def parse_process(text: str, unit: TimeUnit = SECONDS) -> FaultProcess:
     mtbf_s = {kind: times_s[name] for name, kind in _KINDS.items() if name in times_s}
     if not mtbf_s or _REPAIR not in times_s:
         raise ParameterError(
-            f"drawn faults must have {_REPAIR} and one of {', '.join(_KINDS)}, like {unit.form}, got "
-            f"{quoted(text)}"
+            f"drawn faults must have {_REPAIR} and at least one of {', '.join(_KINDS)}, as in {unit.form}, "
+            f"got {quoted(text)}"
         )
     return FaultProcess(mtbf_s, times_s[_REPAIR], unit)
 
@@ -113,7 +113,7 @@ def draw_faults(process: FaultProcess, topology: Topology, seed: int, end_s: flo
     expected = sum(end_s / mtbf_s for mtbf_s in process.mtbf_s.values())
     if expected > MAX_FAILURES:
         raise ParameterError(
-            f"drawn faults must be at most {MAX_FAILURES}, got {expected:.0f} in {end_s:g} "
+            f"number of drawn faults must be at most {MAX_FAILURES}, got {expected:.0f} in {end_s:g} "
             f"{process.unit.name}; choose a longer "
             "time between failures"
         )

@@ -34,7 +34,7 @@ from topology.addressing import Host, switch_name, switch_router
 from topology.base import Link, Topology
 from topology.errors import ParameterError
 from topology.files.escaping import quoted
-from topology.parameters import hint
+from topology.parameters import hint, one_of
 
 RANDOM_LINK, RANDOM_SWITCH = "random-link", "random-switch"
 FORCE = "--force"
@@ -320,7 +320,7 @@ def _link_copy(word: str, copy: str, a: int, b: int, topology: Topology) -> int:
     """Returns which parallel link between routers a and b `word` names, from 1; 0 for all of them."""
     neighbours = topology.neighbours(a).tolist()
     if b not in neighbours:
-        names = ", ".join(map(switch_name, neighbours))
+        names = one_of(dict.fromkeys(map(switch_name, neighbours)))
         raise ParameterError(f"link of {switch_name(a)} must lead to {names}, got {quoted(word)}")
     if not copy:
         return 0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, replace
 
 from topology.errors import ParameterError
@@ -14,6 +15,7 @@ MAX_QUEUE_PACKETS = 100_000
 DEFAULT_MTU, MIN_MTU, MAX_MTU = 1500, 576, 9216
 MAX_DELAY_MS = 10_000.0
 MAX_LOSS = 0.5
+_SIGN_OR_EXPONENT = re.compile(r"[-+]|[\d.]+e[-+]?\d", re.IGNORECASE)
 _FRAME_BYTES_BEYOND_MTU = 18  # Ethernet's header and one VLAN tag
 
 
@@ -92,8 +94,9 @@ def parse_rate_bps(text: str) -> int:
     """
     rate_bps = quantity("link rate", text, RATE)
     if rate_bps is None:
+        plain = " without sign or exponent" if _SIGN_OR_EXPONENT.match(text.strip()) else ""
         raise ParameterError(
-            f"link rate must be a number and a unit, such as 2Mbit or 500kbit, got {quoted(text)}"
+            f"link rate must be a number{plain} and a unit, such as 2Mbit or 500kbit, got {quoted(text)}"
         )
     _check_rate(float(rate_bps))
     return round(rate_bps)

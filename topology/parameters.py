@@ -92,7 +92,7 @@ class Parameter:
         if self.domain_text:
             return self.domain_text
         if self.choices is not None:
-            return f"one of {', '.join(self.choices())}"
+            return one_of(self.choices())
         if self.above is not None:
             upper = "" if self.most == _NO_MAX else f" and at most {value_text(self.most)}"
             return f"over {value_text(self.above)}{upper}{self._unit}"
@@ -202,6 +202,12 @@ class Parameter:
         return ParameterError(f"{self.name} must be {domain}, got {got}")
 
 
+def one_of(names: Iterable[str]) -> str:
+    """Returns names as a domain in words: `one of ring, tree`, or the name itself if there is only one."""
+    known = list(names)
+    return f"{'one of ' if len(known) > 1 else ''}{', '.join(known)}"
+
+
 def spelled(word: str, known: Iterable[str]) -> str:
     """Returns the known name that a word spells, ignoring case, `-` and `_`.
 
@@ -290,7 +296,7 @@ def split_parameters(text: str, declared: Sequence[Parameter]) -> tuple[str, dic
         try:
             given[by_name[key].key] = by_name[key].read(value)
         except ParameterError as error:
-            raise ParameterError(f"{error} in {quoted(text)}") from None
+            raise ParameterError(f"in {quoted(text)}, {error}") from None
     return name, {p.key: given[p.key] for p in declared if p.key in given}
 
 

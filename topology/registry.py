@@ -8,7 +8,7 @@ from topology.base import Params, Topology
 from topology.errors import ParameterError, UsageError
 from topology.families.family import GROUPS, Family
 from topology.files.escaping import quoted
-from topology.parameters import hint
+from topology.parameters import hint, one_of
 from topology.plugins import Call, Places, Registry, wrong_result
 
 
@@ -98,10 +98,10 @@ def make_topology(name: str, params: Params) -> Topology:
     by_key = {parameter.key: parameter for parameter in chosen.parameters}
     required = {parameter.key for parameter in chosen.parameters if parameter.required}
     if foreign := sorted(params.keys() - by_key.keys()):
-        options = ", ".join(f"--{parameter.name}" for parameter in chosen.parameters)
+        options = one_of(f"--{parameter.name}" for parameter in chosen.parameters)
         raise ParameterError(
-            f"parameters of {name} must be {options}, got --{foreign[0].replace('_', '-')}"
-            f"{hint(foreign[0], by_key)}; as in: {chosen.example}"
+            f"parameter of {name} must be {options}, got --{foreign[0].replace('_', '-')}"
+            f"{hint(foreign[0], by_key) or f'; as in: {chosen.example}'}"
         )
     if missing := sorted(required - params.keys()):
         raise ParameterError(f"{name} needs --{by_key[missing[0]].name}, as in: {chosen.example}")

@@ -52,7 +52,7 @@ def quantity(name: str, text: str, unit: str) -> Decimal | None:
         return None
     number, written = Decimal(matched[1]), matched[2]
     if readings := _readings(number, written, unit):
-        raise ParameterError(f"{name} must be {' or '.join(readings)}, got {quoted(text)}")
+        raise ParameterError(f"{name} must be unambiguous, got {quoted(text)}; write {' or '.join(readings)}")
     factor = _FACTORS[unit].get(written.lower())
     return None if factor is None else number * factor
 

@@ -254,8 +254,8 @@ class NodeCLI(CLI):  # type: ignore[misc]
         nodes = [*map(str, self.mn.hosts), *map(str, self.mn.switches)]
         if _NODE.fullmatch(name) and nodes:
             kinds = [kind for kind in (self.mn.hosts, self.mn.switches) if kind]
-            ranges = ", ".join(f"{kind[0]} to {kind[-1]}" for kind in kinds)
-            return f"nodes are {ranges}, got {name!r}"
+            ranges = " or ".join(f"{kind[0]} to {kind[-1]}" for kind in kinds)
+            return f"node must be {ranges}, got {name!r}"
         commands = [name[3:] for name in self.get_names() if name.startswith("do_")]
         nearest = hint(name, [*commands, *nodes])
         return f"unknown command: {name}{nearest}; `help` lists the commands, `nodes` the nodes"

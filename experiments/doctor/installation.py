@@ -41,7 +41,7 @@ def provision(kind: str) -> str:
 def install_packages(names: Iterable[str]) -> str:
     """Returns the command that installs packages of Debian or Ubuntu; on other systems, what to install."""
     if not APT.exists():
-        return f"install what Debian has in the packages {', '.join(names)}"
+        return f"install the contents of the Debian packages {', '.join(names)}"
     return shlex.join([*_as_root(), "apt-get", "install", *names])
 
 

@@ -153,14 +153,14 @@ TEXTS: Mapping[str, str | Callable[..., str]] = {
     "kernels-compiled": _compiling,
     "credits-too-few": (
         "one virtual channel alone cannot reach the full link rate: it needs {needed_flits} flits of buffer "
-        "(one round trip), has {buffer_flits}; raise --buffer-flits"
+        "(one round trip) but has {buffer_flits}; raise --buffer-flits"
     ),
     "parameters-unused": lambda routing, names: (
-        f"decisions for each packet do not use these parameters of {routing}: {', '.join(names)}"
+        f"per-packet decisions ignore these parameters of {routing}: {', '.join(names)}"
     ),
     "routes-proven": "plan proven: {pairs} pairs of routers, at most {max_hops} hops",
     "plan-not-proven": (
-        "plan not proven before the simulation: it has {routers} routers, limit {most}; `polarlab verify` "
+        "plan of {routers} routers not proven before the simulation (limit {most}); `polarlab verify` "
         "proves it"
     ),
     "channels-shared": (

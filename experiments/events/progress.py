@@ -60,7 +60,7 @@ class Progress(Ongoing):
         if self.held is None:
             return ""
         mean, rms = self.held
-        many = "" if rms.frame_times <= MAX_HELD_RMS else f", {rms.switch} many at a time"
+        many = "" if rms.frame_times <= MAX_HELD_RMS else f"; {rms.switch} held many at a time"
         return f"; {mean.switch} held frames for {mean.frame_times:.2f} frame times{many}"
 
 

@@ -15,6 +15,7 @@ from matplotlib.figure import Figure
 
 from topology.errors import ParameterError
 from topology.files.escaping import quoted
+from topology.parameters import one_of
 
 FORMATS = ("png", "svg", "pdf")
 _INCHES = {"in": 1.0, "cm": 1 / 2.54, "mm": 1 / 25.4, "pt": 1 / 72}
@@ -75,7 +76,7 @@ class Look:
         formats = cls.formats if format is None else _listed(format)
         for one in formats:
             if one not in FORMATS:
-                raise ParameterError(f"format must be some of {', '.join(FORMATS)}, got {quoted(one)}")
+                raise ParameterError(f"format must be {one_of(FORMATS)}, got {quoted(one)}")
         inches = None if width is None else _inches(width)
         return cls(formats=formats, width=inches, order=_names(order), **more)
 
@@ -209,8 +210,8 @@ def _check(drawing: Drawing) -> None:
     look = drawing.look
     for word in look.order:
         if not any(_matches(word, name) for name in drawing.names):
-            names = ", ".join(drawing.names)
-            domain = f"be some of {names}" if names else "be left out for these results"
+            names = one_of(drawing.names)
+            domain = f"be {names}" if names else "be left out for these results"
             raise ParameterError(f"order must {domain}, got {quoted(word)}")
     if look.x and drawing.keys is None:
         raise ParameterError(f"x applies only to sweeps, got {quoted(look.x)}; leave it out")

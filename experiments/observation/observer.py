@@ -374,7 +374,8 @@ def judged_now(held: HeldLately | None, seconds: float, rate_bps: int) -> Validi
         f"limit {MAX_HELD:g}"
     )
     if rms.frame_times > MAX_HELD_RMS:
-        text += f"; {rms.switch} held many at a time, {rms.frame_times:.2f} in the root mean square"
+        times = f"{rms.frame_times:.2f} frame times (root mean square)"
+        text += f"; {rms.switch} held many at a time, for {times}"
     valid = mean.frame_times <= MAX_HELD and rms.frame_times <= MAX_HELD_RMS
     strained = strain(Evidence(0.0, held=mean, held_rms=rms))
     text += rate_remedy(slower_rate_bps(rate_bps, strained), "a lower load")

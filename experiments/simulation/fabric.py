@@ -121,9 +121,9 @@ def check_channels(plan: RoutePlan, routers: RouterSettings) -> None:
     needed = max_hops(plan)
     if routers.channels < needed:
         raise ParameterError(
-            f"virtual-channels must be {needed} or more for the paths of up to {needed} hops of "
-            f"{plan.routing}, a channel for each hop, got {routers.channels}; raise it or choose another "
-            "--channel-policy: the policy any needs only 1 if verify --deadlock finds no cycle"
+            f"virtual-channels must be {needed} or more, one for each hop of the longest path of "
+            f"{plan.routing}, got {routers.channels}; raise it or choose another --channel-policy (`any` "
+            "needs only 1 if verify --deadlock finds no cycle)"
         )
 
 

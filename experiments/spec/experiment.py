@@ -39,7 +39,7 @@ from experiments.spec.options import (
 )
 from experiments.spec.variations import varied_options
 from topology.errors import ParameterError, UsageError
-from topology.parameters import Value, hint
+from topology.parameters import Value, hint, one_of
 from topology.registry import FAMILIES
 
 if TYPE_CHECKING:
@@ -109,10 +109,10 @@ class Experiment:
             if option.name in (*values, *self._varied) and not applies(option):
                 raise UsageError(self._foreign(option))
             if values.get(option.name) in option.words and not self._measures_packets:
-                got = self.kind if self.kind != RUN else TRAFFIC_KINDS[self.traffic_kind].title
+                other = f"`{self.kind}`" if self.kind != RUN else TRAFFIC_KINDS[self.traffic_kind].title
                 raise UsageError(
-                    f"--{option.name} {values[option.name]} needs a run or a sweep of generated packets, "
-                    f"got {got}; give another value"
+                    f"--{option.name} {values[option.name]} is for runs and sweeps of generated packets, "
+                    f"not for {other}; give another value"
                 )
         self._check_others(declared)
         for name, key in self._varied.items():
@@ -129,7 +129,7 @@ class Experiment:
                 raise UsageError(f"--{option.name} needs {needed}; add it, or leave out --{option.name}")
             for other in given & {*option.excludes}:
                 names = [f"--no-{n}" if values.get(n) is False else f"--{n}" for n in (option.name, other)]
-                raise UsageError(f"{' and '.join(names)} exclude each other; leave out one of them")
+                raise UsageError(f"{' and '.join(names)} cannot be combined; leave one out")
 
     @classmethod
     def of_graph(cls, kind: str, graph: NetworkxTopology, values: Mapping[str, Any]) -> Experiment:
@@ -356,16 +356,17 @@ class Experiment:
     def _foreign(self, option: Option) -> str:
         if option.when:
             other, value = option.when
-            got = self.values.get(other, option_of(other, self.declared_kind).default)
             given = f"--{_VARY} {option.name}" if option.name in self._varied else f"--{option.name}"
-            return f"{given} is for --{other} {value}, got {got}; give --{other} {value}, or leave it out"
+            return f"{given} needs --{other} {value}; give that, or leave out {given}"
         now = TRAFFIC_KINDS[self.traffic_kind]
         if PACKETS not in option.kinds:
             home = next(one for name, one in TRAFFIC_KINDS.items() if name in option.kinds)
-            pattern = self.values.get("pattern", "uniform")
-            got = f"--pattern {pattern}" if self.traffic_kind in (PACKETS, COLLECTIVE) else now.title
-            return f"--{option.name} is for {home.title}; give {home.asked}, got {got}"
-        return f"--{option.name} is not for {now.title}; {now.remedy}"
+            other = now.title
+            if self.traffic_kind in (PACKETS, COLLECTIVE):
+                other = f"--pattern {self.values['pattern']}" if "pattern" in self.values else ""
+            besides = f", not for {other}" if other else ""
+            return f"--{option.name} is for {home.title}{besides}; give {home.asked}"
+        return f"--{option.name} cannot be combined with {now.title}; {now.remedy}"
 
 
 def by_option(values: Mapping[str, Any]) -> dict[str, Any]:
@@ -426,14 +427,13 @@ def _unknown(name: str, kind: str, family: str, declared: Mapping[str, Option]) 
     engines = {engine: declared_kind(kind, {ENGINE: engine}) for engine in ENGINES}
     for engine, other in engines.items():
         if kind == SWEEP and name in {option.name for option in options_of(other)}:
-            mine = next(one for one in ENGINES if one != engine)
-            return f"--{name} is for --{ENGINE} {engine}, got --{ENGINE} {mine}; leave it out"
+            return f"--{name} is for --{ENGINE} {engine} only; leave it out"
     elsewhere = sorted(kind for kind in KINDS if name in {option.name for option in options_of(kind)})
     if elsewhere:
         return f"{given} is not an argument of {taker}, but of {', '.join(elsewhere)}"
     own = [f"--{option.name}" for option in family_options(family)]  # command lines get here with --again
     if any(option.name == name for other in FAMILIES.loaded() for option in family_options(other)):
-        return f"parameters of {family} must be {', '.join(own)}, got --{name}"
+        return f"parameter of {family} must be {one_of(own)}, got --{name}"
     return f"{taker} has no argument {given!r}{hint(given, map(keyword, declared))}"
 
 

@@ -93,7 +93,7 @@ class FabricOptions:
             chosen = routing(self.routing)
             if chosen.packet_law is None:
                 raise UsageError(
-                    "--decision needs a routing that chooses between paths, got --routing "
+                    "--decision needs a routing that chooses between paths, unlike "
                     f"{chosen.name}; leave --decision out"
                 )
             check_given_once(self.decision, chosen.name, chosen.given)

@@ -100,9 +100,7 @@ def check_flows(flows: FlowOptions, fabric: FabricOptions) -> None:
     """
     _check_congestion_control(flows.tcp)
     if is_collective(flows.pattern):
-        raise UsageError(
-            f"pattern of flows must be a traffic pattern (see `polarlab patterns`), got {flows.pattern}"
-        )
+        raise UsageError(f"pattern of flows must not be a collective, got {flows.pattern}")
     list_flows(flows, fabric)
 
 

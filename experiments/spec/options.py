@@ -318,8 +318,8 @@ OPTIONS: tuple[Option, ...] = (
               "ends with & is a server: it starts first and is terminated when the traffic ends",
               repeatable=True, metavar="LINE", setting="programs", common=True),
         _text("exec-file", "file of programs, one per line; lines that start with # are comments", file=True),
-        _number("exec-timeout", "timeout of programs; counted from the start of traffic; other programs "
-                "and all measurements continue", None, 0.1, 86_400, unit="s", default_text="300",
+        _number("exec-timeout", "timeout of programs, counted from the start of traffic; after it, other "
+                "programs and all measurements continue", None, 0.1, 86_400, unit="s", default_text="300",
                 derived=lazy_import("experiments.spec.programs:default_timeout_s"), setting="exec_timeout_s",
                 needs=("exec", "exec-file")),
     ),
@@ -411,7 +411,7 @@ OPTIONS: tuple[Option, ...] = (
     ),
     # Options that belong to commands only; experiments do not keep them.
     _positional("demonstration", (FAILOVER,), "name of the demonstration", choices=lambda: (FAILOVER,),
-                metavar=FAILOVER),
+                domain_text=f"{FAILOVER} or web", metavar=FAILOVER),
     _positional("results", ("watch",), "directory of a run, failovers or a sweep of runs", file=True,
                 metavar="RESULTS"),
     _positional("results", ("plot", "report"), _RESULT_FOLDER, file=True,
@@ -503,8 +503,8 @@ OPTIONS: tuple[Option, ...] = (
          "tcp://HOST:PORT", default_text="this machine", metavar="ADDRESS", common=False),
     _own("cluster-tls", (SWEEP, "paper"), "folder with ca.pem, certificate.pem and key.pem, for --scheduler "
          "tls://HOST:PORT", default_text="dask's configuration", file=True, metavar="DIR", common=False),
-    _own("insecure-cluster", (SWEEP, "paper"), "trust a scheduler on another machine without TLS, and any as "
-         "root: a cluster can run code here", type=bool, common=False),
+    _own("insecure-cluster", (SWEEP, "paper"), "trust a scheduler on another machine without TLS, or any "
+         "scheduler as root; a cluster can run code here", type=bool, common=False),
     _positional("paper", ("paper",), "name of a paper, or `list` for the figures and tables of all papers",
                 known=lazy_import("experiments.papers.claims:PAPERS"), words=(LIST,), metavar="PAPER"),
     _own("item", ("paper",), "figure or table, such as fig12, or `all`", positional=True, metavar="ITEM"),

@@ -268,7 +268,7 @@ def _failovers(values: Values, fabric: FabricOptions) -> FailoverSeriesOptions:
     for seed in range(first, first + repeat):
         components = () if fail is None else parse_components(fail, fabric.topology, seed)
         if CONTROLLER in components:
-            raise UsageError("--fail must be links and switches, got controller; use --kill-controller")
+            raise UsageError("--fail takes links and switches, got controller; use --kill-controller")
         options = FailoverOptions(components, values["kill-controller"], seed=seed)
         repetitions.append(with_time_for_repair(options, repeated=repeat > 1))
     return FailoverSeriesOptions(fail, tuple(repetitions))

@@ -85,7 +85,7 @@ class SweepOptions:
     def __post_init__(self) -> None:
         self._check_owners()
         if self._count > MAX_POINTS:
-            raise ParameterError(f"points of a sweep must be at most {MAX_POINTS}, got {self._count}")
+            raise ParameterError(f"a sweep must have at most {MAX_POINTS} points, got {self._count}")
         if not (self.varied_routings and self.varied_patterns):
             raise ParameterError("a sweep must have a routing and a pattern, got none")
 
@@ -107,7 +107,7 @@ class SweepOptions:
             if variation.owner and variation.owner not in owners:
                 raise UsageError(
                     f"--vary {variation.key} needs {variation.owner} among the sweep's routings or patterns, "
-                    f"got {', '.join((*self.routings, *self.patterns))}"
+                    f"which are {', '.join((*self.routings, *self.patterns))}"
                 )
 
     @property

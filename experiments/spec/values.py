@@ -76,7 +76,8 @@ def read_text(path: Path, need: str) -> str:
 def check_range(name: str, value: float, least: float, most: float, unit: str = "") -> None:
     """Raises ParameterError if a value is outside its range; `unit` appears in the message."""
     if not least <= value <= most:  # also false for NaN
-        domain = f"{least} to {most} {unit}".rstrip()
+        bounds = f"{least} to {most}" if least < most else f"{least}"
+        domain = f"{bounds} {unit}".rstrip()
         raise ParameterError(f"{name} must be {domain}, got {value}")
 
 

@@ -154,7 +154,7 @@ def own_fabric_message(key: str, given: Any) -> str:
     listed = given if isinstance(given, list | tuple) else str(given).split(",")
     words = "$value ..." if key == TOPOLOGY else f"... --{key} $value"
     return (
-        f"{key} needs a fabric of its own for each value; instead of --vary, run one sweep per value: for "
+        f"{key} needs a new fabric for each value; instead of --vary, run one sweep per value: for "
         f"value in {' '.join(map(str, listed))}; do polarlab sweep {words} --out results/{key}-$value; done"
     )
 
@@ -341,7 +341,7 @@ def _range(parameter: Parameter, text: str, number: type[int] | type[float]) -> 
         )
     count = (last - first) / step + 1e-9
     if count >= MAX_POINTS:
-        raise ParameterError(f"values of {parameter.name} must be at most {MAX_POINTS}, got {quoted(text)}")
+        raise ParameterError(f"{parameter.name} must have at most {MAX_POINTS} values, got {quoted(text)}")
     return [first + place * step for place in range(math.floor(count) + 1)]
 
 

@@ -121,7 +121,7 @@ def judge(evidence: Evidence) -> Fidelity:
     missed = [coverage.reason for coverage in evidence.coverages if coverage.lacking]
     reasons += missed
     if evidence.holds_observed and held is None and not missed:
-        reasons.append("how long switches held frames was not measured")
+        reasons.append("frames held by switches were not measured")
     if evidence.lag_ms_p99 is None and evidence.scheduled:
         reasons.append("nothing was sent in the measured window; give a longer --duration or a higher --load")
     if evidence.surplus:

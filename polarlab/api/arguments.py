@@ -72,7 +72,7 @@ def checked_scheduler(
         ParameterError: the number of processes is outside its domain, or the address is malformed.
     """
     if workers is not None and scheduler is not None:
-        raise UsageError("--workers and --scheduler exclude each other; leave one out")
+        raise UsageError("--workers and --scheduler cannot be combined; leave one out")
     if workers is not None and not (type(workers) is int and 1 <= workers <= MAX_WORKERS):
         raise ParameterError(f"workers must be 1 to {MAX_WORKERS}, got {workers!r}")
     if scheduler is not None:

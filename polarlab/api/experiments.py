@@ -141,7 +141,7 @@ def sweep(  # noqa: PLR0913  # the options of `polarlab sweep`
         if isinstance(one, SimulatedSweepSpecification):
             cluster = checked_scheduler(workers, scheduler, cluster_tls, insecure_cluster)
             if web is not None or web_open:
-                raise UsageError("--web is for --engine emulation, got --engine simulation; leave it out")
+                raise UsageError("--web is for --engine emulation only; leave it out")
             from experiments.simulation.sweep import run_simulated_sweep
 
             simulated = run_simulated_sweep(one, folder, paced(progress), workers=workers, scheduler=cluster)
@@ -150,7 +150,7 @@ def sweep(  # noqa: PLR0913  # the options of `polarlab sweep`
         places = {"workers": workers, "scheduler": scheduler, "cluster-tls": cluster_tls}
         for name, value in {**places, "insecure-cluster": insecure_cluster or None}.items():
             if value is not None:
-                raise UsageError(f"--{name} is for --engine simulation, got --engine emulation; leave it out")
+                raise UsageError(f"--{name} is for --engine simulation only; leave it out")
         _require_machine()
         from experiments.results.rerun import at_held_rate
         from experiments.sweep import run_sweep

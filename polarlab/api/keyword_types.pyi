@@ -144,7 +144,7 @@ class RunKeywords(FamilyKeywords, total=False):
     exec_file: str | PathLike[str] | None
     """file of programs, one per line; lines that start with # are comments (default none)"""
     exec_timeout: float | str | None
-    """timeout of programs, in s; counted from the start of traffic; other programs and all measurements continue (default 300)"""
+    """timeout of programs, counted from the start of traffic, in s; after it, other programs and all measurements continue (default 300)"""
     pcap: str | Sequence[str] | None
     """capture packets at hosts (h1_1), switch ports (s5-eth3 or s5:3) or both ends of links (link:s1-s7), separated by commas (default none)"""
     run_programs: bool | None
@@ -480,7 +480,7 @@ class CrosscheckKeywords(FamilyKeywords, total=False):
     exec_file: str | PathLike[str] | None
     """file of programs, one per line; lines that start with # are comments (default none)"""
     exec_timeout: float | str | None
-    """timeout of programs, in s; counted from the start of traffic; other programs and all measurements continue (default 300)"""
+    """timeout of programs, counted from the start of traffic, in s; after it, other programs and all measurements continue (default 300)"""
     pcap: str | Sequence[str] | None
     """capture packets at hosts (h1_1), switch ports (s5-eth3 or s5:3) or both ends of links (link:s1-s7), separated by commas (default none)"""
     out: str | PathLike[str] | None
@@ -574,7 +574,7 @@ class TrafficKeywords(TypedDict, total=False):
     exec_file: str | PathLike[str] | None
     """file of programs, one per line; lines that start with # are comments (default none)"""
     exec_timeout: float | str | None
-    """timeout of programs, in s; counted from the start of traffic; other programs and all measurements continue (default 300)"""
+    """timeout of programs, counted from the start of traffic, in s; after it, other programs and all measurements continue (default 300)"""
     pcap: str | Sequence[str] | None
     """capture packets at hosts (h1_1), switch ports (s5-eth3 or s5:3) or both ends of links (link:s1-s7), separated by commas (default none)"""
     out: str | PathLike[str] | None

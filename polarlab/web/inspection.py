@@ -84,7 +84,7 @@ def inspect_path(fabric: LiveFabric, report: PathReport, without: str) -> dict[s
     if without:
         components = parse_components(without, topology, 1)
         if any(one.kind not in (ComponentKind.LINK, ComponentKind.SWITCH) for one in components):
-            raise ParameterError(f"without must be links and switches, got {without!r}")
+            raise ParameterError(f"without takes links and switches, got {without!r}")
         paths, _ = paths_between(fabric.plan, *ends, failure_of(topology, components))
         body["without"] = [vars(path) for path in paths]
     return body

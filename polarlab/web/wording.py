@@ -37,7 +37,7 @@ def wording(error: msgspec.MsgspecError, request: type[msgspec.Struct]) -> str:
     subject = field or "the body"
     if found := _UNKNOWN.match(what):
         names = ", ".join(one.encode_name for one in msgspec.structs.fields(request))
-        return f"fields must be {names or 'none'}, got {_short(found['field'])}"
+        return f"field must be {f'one of {names}' if names else 'absent'}, got {_short(found['field'])}"
     if found := _MISSING.match(what):
         return f"{found['field']} must be given"
     if found := _BOUND.match(what):

@@ -104,7 +104,7 @@ def run(state: State, until: int, drains: bool) -> int:
     phase = tick - cycle * speedup
     result = RUNNING
     while tick < until and result == RUNNING:
-        # The current cycle at its first tick, else the next: links and sources act at full cycles only.
+        # Links and sources act only at the first tick of a cycle: at this tick, or in the next cycle.
         whole = cycle + 1 if phase else cycle
         return_credits(state, tick, whole)
         _arrive(state, tick)

@@ -35,7 +35,7 @@ def return_credits(state: State, tick: int, cycle: int) -> None:
     Args:
         state: the simulation.
         tick: the current tick.
-        cycle: the current cycle at its first tick, else the next one.
+        cycle: the cycle that starts at this tick; if none does, the next one to start.
     """
     flits, shift = state.settings[FLITS], state.settings[CHANNEL_SHIFT]
     by_port = state.settings[POLICY] == ANY_CHANNEL

@@ -101,8 +101,8 @@ def test_a_line_that_cannot_be_done_has_failed(prompt, line):
 @pytest.mark.parametrize(
     ("line", "told"),
     [
-        ("h99_1 true", "nodes are h1_1 to h7_1, s1 to s7, got 'h99_1'"),
-        ("s8 true", "nodes are h1_1 to h7_1, s1 to s7, got 's8'"),
+        ("h99_1 true", "node must be h1_1 to h7_1 or s1 to s7, got 'h99_1'"),
+        ("s8 true", "node must be h1_1 to h7_1 or s1 to s7, got 's8'"),
         ("H1_1 true", "unknown command: H1_1; did you mean 'h1_1'?"),
         ("pingal", "unknown command: pingal; did you mean 'pingall'?"),
         (

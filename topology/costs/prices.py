@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from topology.errors import ParameterError
-from topology.parameters import Parameter, hint
+from topology.parameters import Parameter, hint, one_of
 
 _MAX_PRICE = 1_000_000
 
@@ -115,7 +115,7 @@ def prices_of(content: Mapping[str, Any]) -> Prices:
     by_name = {one.name: one for one in PRICES}
     if unknown := [key for key in content if key not in by_name]:
         raise ParameterError(
-            f"keys of prices must be {', '.join(by_name)}, got {unknown[0]!r}{hint(unknown[0], by_name)}"
+            f"key of prices must be {one_of(by_name)}, got {unknown[0]!r}{hint(unknown[0], by_name)}"
         )
     if missing := [one.name for one in PRICES if one.required and one.name not in content]:
         raise ParameterError(f"prices must have {', '.join(missing)}")

@@ -38,7 +38,7 @@ def check_routers(family: str, routers: int) -> None:
         ParameterError: there are more than MAX_ROUTERS routers.
     """
     if routers > MAX_ROUTERS:
-        raise ParameterError(f"routers of {family} must be at most {MAX_ROUTERS}, got {routers}")
+        raise ParameterError(f"{family} must have at most {MAX_ROUTERS} routers, got {routers}")
 
 
 def check_routers_of(
@@ -61,6 +61,6 @@ def check_routers_of(
         fitting = (smaller for smaller in range(value - step, 1, -step) if routers_of(smaller) <= MAX_ROUTERS)
         nearest = next(fitting, None)
         raise ParameterError(
-            f"routers of {family} must be at most {MAX_ROUTERS}, got {routers_of(value)}"
+            f"{family} must have at most {MAX_ROUTERS} routers, got {routers_of(value)}"
             f"{f'; nearest: {name} {nearest}' if nearest else ''}"
         )

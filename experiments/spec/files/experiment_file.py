@@ -21,7 +21,7 @@ from topology.errors import ParameterError, UsageError
 from topology.files.escaping import quoted
 from topology.files.foreign import Foreign, read_judged
 from topology.files.reading import SETTINGS_BYTES
-from topology.parameters import hint
+from topology.parameters import hint, one_of
 from topology.plugins import check_plugins, plugin_named, shortened
 from topology.registry import FAMILIES, family
 
@@ -286,7 +286,7 @@ def _table_values(kind: str, table: str, entries: Any, name: str, lines: Lines) 
     tables = list(dict.fromkeys(option.table for option in options_of(kind)))
     if table not in tables:
         raise UsageError(
-            f"{_line(lines, table)}tables of a {kind} must be {', '.join(tables)}, got "
+            f"{_line(lines, table)}table of a {kind} must be {one_of(tables)}, got "
             f"[{table}]{hint(table, tables)}"
         )
     if not isinstance(entries, dict):
@@ -324,7 +324,7 @@ def _unknown_key(kind: str, table: str, key: str, declared: Mapping[str, Option]
     remedy = f"; it belongs in [{place}]" if place else hint(key, declared)
     if kind.startswith(SWEEP) and key in SHORT_FORMS:
         remedy = f"; a sweep has {SHORT_FORMS[key]} in [sweep]"
-    return f"keys of [{table}] must be {', '.join(declared)}, got {quoted(key)}{remedy}"
+    return f"key of [{table}] must be {one_of(declared)}, got {quoted(key)}{remedy}"
 
 
 def _declared(kind: str, name: str) -> tuple[Option, ...]:

@@ -86,7 +86,7 @@ def check_application(traffic: SimulatedApplication, fabric: FabricOptions) -> N
     most = application.most_messages * traffic.slices
     if most > MAX_MESSAGES:
         raise ParameterError(
-            f"messages of an iteration must be at most {MAX_MESSAGES:,}, got up to {most:,} of "
+            f"an iteration must have at most {MAX_MESSAGES:,} messages, got up to {most:,} of "
             f"{traffic.pattern} with {traffic.ranks} ranks; choose fewer --ranks"
         )
 

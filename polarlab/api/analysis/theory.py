@@ -380,7 +380,7 @@ def rules(plan: RoutePlan, switch: str, *, without: str | None = None) -> Switch
     if without is not None:
         failure = _failure(without, plan.topology)
         if router in failure.failed_routers:
-            raise UsageError(f"switch must not be one of --without, got {switch}")
+            raise UsageError(f"switch must not be in --without, got {switch}")
         plan = surviving_plan(plan, failure)
     return switch_rules(plan, router)
 
@@ -394,5 +394,5 @@ def switch_rules(plan: RoutePlan, router: int) -> SwitchRules:
 def _failure(text: str, topology: Topology) -> Failure:
     components = parse_components(text, topology, 1)
     if any(component.kind not in (ComponentKind.LINK, ComponentKind.SWITCH) for component in components):
-        raise UsageError(f"--without must be links and switches, got {text}")
+        raise UsageError(f"--without takes links and switches, got {text}")
     return failure_of(topology, components)

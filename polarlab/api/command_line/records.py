@@ -1,4 +1,4 @@
-"""Results and records as plain JSON and as readable text, and the metrics of tables."""
+"""Results and records as JSON and as readable text, and the metrics that tables show."""
 
 from __future__ import annotations
 

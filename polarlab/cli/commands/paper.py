@@ -129,7 +129,7 @@ def _print(found: polarlab.Reproduction) -> None:
         print_text(f"files: {found.folder / item.item}.*{time}{_simulations(item)}")
         print()
     if found.skipped:
-        print_text(f"left out, without simulated curves: {', '.join(found.skipped)}")
+        print_text(f"left out because they have no simulated curves: {', '.join(found.skipped)}")
     if found.report is not None:
         later = [one for one in polarlab.papers() if one.paper == found.paper and not one.computed]
         if later:
@@ -157,7 +157,7 @@ def _print_sum(found: polarlab.Reproduction) -> None:
     unexplained = sum(claim.unexplained for claim in computed)
     print_text(
         f"{agreeing} of {len(computed)} computed claims within their tolerances, "
-        f"{len(computed) - agreeing - unexplained} outside with a note, {unexplained} without; "
+        f"{len(computed) - agreeing - unexplained} outside with a note, {unexplained} without a note; "
         f"{len(found.claims) - len(computed) - other} not computed"
         + (f", {other} with {OTHER_PRICES}" if other else "")
     )

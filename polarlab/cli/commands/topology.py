@@ -36,8 +36,7 @@ def run(arguments: argparse.Namespace) -> Status:
     if arguments.list or arguments.designs:
         if arguments.export or arguments.figure or arguments.classes or arguments.racks:
             raise UsageError(
-                "--list and --designs are not about a single graph; leave --export, --figure, --classes and "
-                "--racks out"
+                "--list and --designs cannot be combined with --export, --figure, --classes or --racks"
             )
         return _list_families(arguments) if arguments.list else _list_designs(arguments)
     experiment = arguments.experiment

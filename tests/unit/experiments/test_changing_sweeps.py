@@ -125,7 +125,7 @@ def test_points_with_other_routers_share_the_plan_of_their_fabric():
 
 
 def test_faults_and_replications_exclude_each_other(schedule, tmp_path):
-    with pytest.raises(UsageError, match="exclude each other"):
+    with pytest.raises(UsageError, match="cannot be combined"):
         swept(tmp_path / "one", faults=schedule, repeat=2)
 
 

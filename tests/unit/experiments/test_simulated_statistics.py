@@ -190,7 +190,7 @@ def test_repeat_excludes_what_it_excludes_in_run(capsys, tmp_path):
     none = f"--out {tmp_path / 'none'}"
     faults = "--faults mtbf:links=100,mttr=50"
     for more, message in (
-        (f"--repeat 2 {faults}", "exclude each other"),
+        (f"--repeat 2 {faults}", "cannot be combined"),
         ("--repeat 2 --pattern allreduce:ring", "--repeat is not for"),
         (f"--repeat 2 --seed {2**63 - 1}", "seeds of all replications must be at most"),
     ):

@@ -235,15 +235,15 @@ def test_a_plan_is_that_of_all_routings_with_the_same_tables():
     [
         (
             {"link-rate": "1Mbit"},
-            "--link-rate is for --engine emulation, got --engine simulation; leave it out",
+            "--link-rate is for --engine emulation only; leave it out",
         ),
         (
             {"engine": "emulation", "cycles": 9},
-            "--cycles is for --engine simulation, got --engine emulation; leave it out",
+            "--cycles is for --engine simulation only; leave it out",
         ),
         ({"engine": "other"}, "engine must be one of emulation, simulation"),
-        ({"queue": 8}, "--queue is for --flow-control drop"),
-        ({"vary": "flow-control=credit,drop"}, "flow-control needs a fabric of its own"),
+        ({"queue": 8}, "--queue needs --flow-control drop"),
+        ({"vary": "flow-control=credit,drop"}, "flow-control needs a new fabric"),
         ({"vary": "duration=1,2"}, "key of --vary must be one of"),
     ],
 )
@@ -336,7 +336,7 @@ def test_values_given_for_the_other_engine_are_not_named_as_ignored(tmp_path, ca
 def test_places_that_do_not_fit_are_refused(tmp_path):
     for given, message in (
         ({"workers": 0}, "workers must be 1 to 1024"),
-        ({"workers": 2, "scheduler": "tcp://h:1"}, "exclude each other"),
+        ({"workers": 2, "scheduler": "tcp://h:1"}, "cannot be combined"),
         ({"scheduler": "here"}, "scheduler must be tcp://HOST:PORT"),
         ({"scheduler": "tcp://h:1"}, r"tcp://h:1 is on another machine.*tls://"),
         ({"scheduler": "tcp://[fe80::1]:1"}, "insecure_cluster"),

@@ -116,7 +116,7 @@ def test_every_setting_of_routers_has_an_option_and_a_name_in_results():
             {"channel_policy": "class", "virtual_channels": 1},
             "virtual-channels must be 2 or more for .*, got 1",
         ),
-        ({"ranks": 4}, "give --pattern allreduce, all-to-all or a motif, got --pattern uniform"),
+        ({"ranks": 4}, "ranks is for collectives; give --pattern allreduce, all-to-all or a motif"),
     ],
 )
 def test_what_cannot_be_meant_is_refused(options, told):

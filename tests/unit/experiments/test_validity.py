@@ -65,7 +65,7 @@ def test_frames_that_a_switch_holds_seldom_but_many_at_a_time_are_a_reason():
 
 
 def test_what_should_have_been_observed_and_was_not_is_a_reason():
-    assert verdict_of(None, None).reasons == ("how long switches held frames was not measured",)
+    assert verdict_of(None, None).reasons == ("frames held by switches were not measured",)
     assert verdict_of(None, None, holds_observed=False).valid
 
 
@@ -181,9 +181,9 @@ def test_a_switch_that_sends_many_frames_at_a_time_is_not_right_while_the_run_go
     judged = judged_now(samples.lately(0.01), 5.0, 1_000_000)
     assert not judged.valid
     assert judged.held_frame_times == pytest.approx(0.32)
-    assert "s1 held many at a time, 1.26 in the root mean square" in judged.reason
+    assert "s1 held many at a time, for 1.26 frame times (root mean square)" in judged.reason
     line = str(TrafficProgress(5.0, 10.0, 0.5, 0.5, None, None, held=samples.lately(0.01)))
-    assert line.endswith("; s1 held frames for 0.32 frame times, s1 many at a time")
+    assert line.endswith("; s1 held frames for 0.32 frame times; s1 held many at a time")
     right = HeldSamples([second(0.0, s1=(300, 0.96, 1.0))]).lately(0.01)
     assert judged_now(right, 5.0, 1_000_000).valid
     assert judged_now(HeldSamples().lately(0.01), 5.0, 1_000_000).valid is None

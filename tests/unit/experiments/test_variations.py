@@ -162,8 +162,8 @@ def test_a_value_that_is_the_default_is_the_routing_itself():
 @pytest.mark.parametrize(
     ("routings", "patterns", "text", "match"),
     [
-        ("min", "uniform", "ugal-pf.threshold=0.3", "needs ugal-pf among .*, got min, uniform"),
-        ("min", "uniform", "hotspot.hosts=2", "needs hotspot among .*, got min, uniform"),
+        ("min", "uniform", "ugal-pf.threshold=0.3", "needs ugal-pf among .*, which are min, uniform"),
+        ("min", "uniform", "hotspot.hosts=2", "needs hotspot among .*, which are min, uniform"),
         ("ugal-pf:threshold=0.3", "uniform", "ugal-pf.threshold=0.5", "ugal-pf.threshold must be given once"),
         ("min", "hotspot:hosts=2", "hotspot.hosts=3", "hotspot.hosts must be given once"),
     ],
@@ -207,11 +207,11 @@ def test_points_are_sorted_by_numbers_not_by_letters():
         (["link-delay=nan"], "got nan"),
         (["link-rate=auto"], "'auto'"),
         (["arrivals=poison"], "'poison'.*did you mean 'poisson'"),
-        (["hosts=1,2"], r"hosts needs a fabric of its own .*in 1 2; do .*--hosts \$value"),
-        (["q=3,5"], r"q needs a fabric of its own .*in 3 5; do .*--q \$value"),
+        (["hosts=1,2"], r"hosts needs a new fabric .*in 1 2; do .*--hosts \$value"),
+        (["q=3,5"], r"q needs a new fabric .*in 3 5; do .*--q \$value"),
         (["topology=polarfly,slimfly"], r"polarlab sweep \$value"),
-        (["mtu=900"], "mtu needs a fabric of its own"),
-        (["datapath=user"], "datapath needs a fabric of its own"),
+        (["mtu=900"], "mtu needs a new fabric"),
+        (["datapath=user"], "datapath needs a new fabric"),
         (["ugal.pf.threshold=0.3"], "'ugal.pf.threshold'; did you mean 'ugal-pf.threshold'"),
         (["ugal-pf.threshuld=0.3"], "ugal-pf has the parameters .*did you mean 'threshold'"),
         (

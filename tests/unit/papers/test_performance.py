@@ -235,7 +235,7 @@ def test_a_simulated_item_has_data_a_figure_and_claims(tmp_path, capfd, monkeypa
     ("options", "message"),
     [
         (["--workers", "0"], "workers"),
-        (["--workers", "2", "--scheduler", "tcp://127.0.0.1:1"], "exclude each other"),
+        (["--workers", "2", "--scheduler", "tcp://127.0.0.1:1"], "cannot be combined"),
         (["--scheduler", "here"], "scheduler must be tcp://"),
         (["--curves", "PF-MIN,PF-UGLA"], "got 'PF-UGLA'; did you mean 'PF-UGAL'?"),
         (["--curves", "PF-MIN,"], "curves must be none or among PF-MIN, PF-UGAL, PF-UGAL_PF, got ''"),

@@ -222,7 +222,8 @@ def test_the_table_tells_the_sum_and_that_nothing_was_computed_again(tmp_path, c
         assert run("polarfly", "table6", "--out", tmp_path) == 0
         text = " ".join(capsys.readouterr().out.split())
         assert expected in text
-        assert "13 of 18 computed claims within their tolerances, 5 outside with a note, 0 without" in text
+        assert "13 of 18 computed claims within their tolerances" in text
+        assert ", 5 outside with a note, 0 without a note" in text
 
 
 def test_a_number_outside_without_a_note_is_a_negative_result(tmp_path, monkeypatch):

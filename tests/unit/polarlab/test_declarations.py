@@ -78,11 +78,14 @@ class TestOneDeclaration:
         [
             ("run polarfly --q 2 --link-jitter 10", "link-jitter must be 0 to 9 ms, got 10"),
             ("run polarfly --q 2 --mode pearled", "mode must be one of plain, purled, got 'pearled'"),
-            ("run polarfly --q 2 --pattern allreduce --mode plain", "--mode is not for collectives"),
+            (
+                "run polarfly --q 2 --pattern allreduce --mode plain",
+                "--mode cannot be combined with collectives",
+            ),
             ("demo failover --link-jitter 1", "--link-jitter"),
             (
                 "run polarfly --q 2 --mode purled --queue 8",
-                "--mode and --queue exclude each other",
+                "--mode and --queue cannot be combined",
             ),
             ("run polarfly --q 2 --link-jiter 1", "--link-jiter"),
             ("run --link-jiter 1 polarfly --q 2", "--link-jiter"),

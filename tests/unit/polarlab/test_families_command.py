@@ -96,7 +96,7 @@ def test_prices_of_a_file_are_taken(tmp_path):
     [
         ("rate = 40", "must have electric-per-m"),
         ("[rate]", "prices must have"),
-        ("speed = 40", "keys of prices must be source, rate"),
+        ("speed = 40", "key of prices must be one of source, rate"),
         ("rate", "must be TOML"),
         (None, "cannot be read"),
     ],

@@ -219,9 +219,9 @@ def test_a_request_of_another_command_becomes_one_of_its_kind(kind):
         ("run", {"link_rat": "1Mbit"}, "run has no argument 'link_rat'; did you mean 'link_rate'?"),
         ("up", {"hots": 1}, "Fabric has no argument 'hots'; did you mean 'hosts'?"),
         ("run", {"loads": 0.3}, "loads is not an argument of run, but of sweep"),
-        ("run", {"from_": "x.edges"}, "parameters of polarfly must be q, expand, got from_"),
+        ("run", {"from_": "x.edges"}, "parameter of polarfly must be one of q, expand, got from_"),
         ("run", {"frame_bytes": 0}, "frame_bytes must be 1 or more bytes, got 0"),
-        ("run", {"pattern": "allreduce", "load": 0.3}, "load is not for collectives; "),
+        ("run", {"pattern": "allreduce", "load": 0.3}, "load cannot be combined with collectives; "),
         (
             "run",
             {"exec_timeout": 3},
@@ -240,7 +240,11 @@ def test_errors_name_arguments_as_python_has_them(kind, options, text):
     ("name", "params", "text"),
     [
         ("polarfly", {}, 'polarfly needs q, as in: "polarfly", q=7'),
-        ("polarfly", {"p": 3}, 'parameters of polarfly must be q, expand, got p; as in: "polarfly", q=7'),
+        (
+            "polarfly",
+            {"p": 3},
+            'parameter of polarfly must be one of q, expand, got p; as in: "polarfly", q=7',
+        ),
         ("graph", {}, 'graph needs from_, as in: "graph", from_="examples/torus-3x3.edges"'),
     ],
 )

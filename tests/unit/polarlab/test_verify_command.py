@@ -233,7 +233,7 @@ def test_ordered_repairs_have_no_circle_and_list_what_they_do_not_protect(capsys
 @pytest.mark.parametrize(
     ("words", "named"),
     [
-        ("--routing up-down --no-local-repair", "--ordered-repair and --no-local-repair exclude each other"),
+        ("--routing up-down --no-local-repair", "--ordered-repair and --no-local-repair cannot be combined"),
         ("--routing min", "got min with a cycle of 5 channels; try up-down"),
         ("--routing ugal-pf", "without detours, got ugal-pf"),
     ],

@@ -228,7 +228,7 @@ def test_a_routing_has_one_name_for_all_texts_that_mean_the_same(text, name):
         ),
         (
             "ugal-pf:threshold=1.5",
-            "threshold must be over 0 and at most 1, got 1.5 in 'ugal-pf:threshold=1.5'",
+            "in 'ugal-pf:threshold=1.5', threshold must be over 0 and at most 1, got 1.5",
         ),
         ("min:threshold=0.5", "min has no parameters, got 'threshold=0.5'"),
         ("ugal-pf:buckets=1", "buckets must be 2 to 256, got 1"),

@@ -71,7 +71,7 @@ def test_prices_of_the_paper_are_complete():
 @pytest.mark.parametrize(
     ("changed", "text"),
     [
-        ({"rat": 1}, r"keys of prices must be source, .*got 'rat'; did you mean 'rate'\?"),
+        ({"rat": 1}, r"key of prices must be one of source, .*got 'rat'; did you mean 'rate'\?"),
         ({"rate": None}, "prices must have rate"),
         ({"optic-per-m": -0.1}, "optic-per-m must be 0 to 1000000 .*got -0.1"),
         ({"lanes": "four"}, "lanes must be a whole number, .*got the text 'four'"),

@@ -137,7 +137,7 @@ def test_three_levels_are_dragonflies_of_dragonflies(a, h2, h3, t2, t3):
         ({"a": 4, "h": 2.5}, "^h must be a whole number"),
         ({"a": 4, "h": 2, "arrangement": "random", "seed": -1}, "^seed must be 0 or more"),
         ({"a": 4, "h": 2, "seed": 3}, "^seed needs the arrangement random, got palmtree"),
-        ({"a": 60, "h": 30}, "^routers of a dragonfly must be at most 16384, got 108060"),
+        ({"a": 60, "h": 30}, "^a dragonfly must have at most 16384 routers, got 108060"),
     ],
 )
 def test_dragonflies_that_do_not_exist(options, named):

@@ -140,7 +140,7 @@ def test_a_seed_behind_the_name_counts_and_not_the_runs(name):
     ("name", "message"),
     [
         ("tornado:7", "tornado has no parameters.*'7'"),
-        ("perm1hop:x", "seed must be 0 to .*'x' in 'perm1hop:x'"),
+        ("perm1hop:x", "in 'perm1hop:x', seed must be 0 to .*'x'"),
         ("perm1hop:", "seed must be 0 to .*''"),
         ("perm1hop:sed=7", "perm1hop has the parameter seed.*did you mean 'seed'"),
         ("matrix", "matrix:FILE"),

@@ -45,7 +45,7 @@ def test_the_placement_by_clusters_leaves_out_routers_without_hosts():
         ("best", "linear, random, .*, got 'best'"),
         ("lineal", "did you mean 'linear'"),
         ("linear:7", "linear has no parameters, got '7'"),
-        ("random:x", "seed must be 0 to .*, got 'x' in 'random:x'"),
+        ("random:x", "in 'random:x', seed must be 0 to .*, got 'x'"),
         ("random:seeds=7", "did you mean 'seed'"),
     ],
 )

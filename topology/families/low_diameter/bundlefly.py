@@ -23,7 +23,7 @@ from topology.families.low_diameter.star_product import links_across, links_insi
 from topology.families.low_diameter.supernodes import check_degree, make_supernode, supernode_exists
 from topology.finite_fields.prime_powers import check_order, prime_power
 from topology.layout import Layout, circle
-from topology.parameters import Parameter
+from topology.parameters import Parameter, one_of
 from topology.shortest_paths import SearchedTopology, adjacency_from_links
 
 # 2 q^2 (2 d' + 1) routers must not exceed MAX_ROUTERS; the smallest Paley graph has 5 vertices.
@@ -66,8 +66,8 @@ class Bundlefly(SearchedTopology):
                 if supernode_exists("paley", d) and 2 * q * q * (2 * d + 1) <= MAX_ROUTERS
             ]
             raise ParameterError(
-                f"routers of a bundlefly must be at most {MAX_ROUTERS}, got {routers}; "
-                f"with q = {q}, degree must be one of {', '.join(map(str, fitting))}"
+                f"a bundlefly must have at most {MAX_ROUTERS} routers, got {routers}; "
+                f"with q = {q}, degree must be {one_of(map(str, fitting))}"
             )
         self.q = q
         self.params = {"q": q, "degree": degree}

@@ -85,7 +85,7 @@ class PolarStar(TabledTopology):
         self.structure = PolarFly(q)
         self.supernode: Supernode = make_supernode(supernode or "iq", degree)
         if self.routers > MAX_ROUTERS:
-            raise ParameterError(f"routers of a polarstar must be at most {MAX_ROUTERS}, got {self.routers}")
+            raise ParameterError(f"a polarstar must have at most {MAX_ROUTERS} routers, got {self.routers}")
         self.params = {"q": q, "supernode": self.supernode.kind, "degree": degree}
 
     @property
