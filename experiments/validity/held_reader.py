@@ -8,13 +8,13 @@ the number of frames in a sample, divided by the squared rate is the mean square
 form of Little's law).
 
 The program is a separate process with real-time priority, so that neither the fabric's load nor Python's GIL
-delays its samples. If a sample is late nevertheless, the whole machine stood still.
+delays its samples. If a sample is late nevertheless, the whole machine stalled.
 
     python -m experiments.validity.held_reader < switches
 
 Standard input has one line, the JSON of switch name -> id of a process in its namespace; the program samples
 until it is closed. Standard output gets the line `ready` before the first sample, and a line of JSON for
-every second: [start, end, stood still, its square, {switch: [frames, waiting, pairs waiting]}], times in s on
+every second: [start, end, stalled, its square, {switch: [frames, waiting, pairs waiting]}], times in s on
 time.monotonic's clock.
 """
 

@@ -205,7 +205,7 @@ def _measures(evidence: Evidence) -> Iterator[_Measure]:
         yield _Measure(lag_ms, packet_ms, late)
     if evidence.standstill is not None:
         gap_ms, max_ms, whose = evidence.standstill
-        stood = f"{whose} stood still for {gap_ms:.0f} ms; limit {max_ms:.0f} ms; give a lower --link-rate"
+        stood = f"{whose} stalled for {gap_ms:.0f} ms; limit {max_ms:.0f} ms; give a lower --link-rate"
         yield _Measure(gap_ms, max_ms, stood)
     if evidence.stolen:
         stolen = max(evidence.stolen)

@@ -100,7 +100,7 @@ class HeldSecond:
     Attributes:
         begin_s, end_s: its start and end on time.monotonic's clock.
         switches: name of the switch -> its sample.
-        stood_still_s: mean time in s for which a frame was held because the whole machine stood still, as
+        stood_still_s: mean time in s for which a frame was held because the whole machine stalled, as
             late samples show.
         stood_still_square: mean square of that time, in s^2.
     """

@@ -54,7 +54,7 @@ def _again_and_again(action: Callable[[], None], pause_s: float) -> Iterator[Non
 
 @contextmanager
 def _stopped(fabric: LiveFabric, strength: float) -> Iterator[str]:
-    """A switch that stands still for 5 to 500 ms, once a second."""
+    """A switch that stalls for 5 to 500 ms, once a second."""
     switch = fabric.network.switches[len(fabric.network.switches) // 2]
     assert switch.vswitch
     daemon, seconds = switch.vswitch.processes[-1].pid, 0.005 * 100**strength
@@ -106,7 +106,7 @@ Way = Callable[[LiveFabric, float], AbstractContextManager[str]]
 # Too many frames and too many switches are fabrics of their own; the sixth was not looked at before.
 WAYS: dict[str, Way] = {
     "competing programs": _competing,
-    "a switch that stands still": _stopped,
+    "a switch that stalls": _stopped,
     "stolen time": _stolen,
     "too many frames": nothing,
     "too many switches": nothing,

@@ -144,7 +144,7 @@ def test_flows_and_collectives_keep_what_was_measured_before_their_process_was_k
 
 
 def judged_with_a_stop(fabric, options, name, after_s, seconds):
-    """Returns the fidelity of traffic during which processes, chosen by their command, stand still."""
+    """Returns the fidelity of traffic during which processes, chosen by their command, stall."""
     stopped = []
 
     def on_event(event):
@@ -177,7 +177,7 @@ def test_switches_that_stand_still_after_the_window_while_flows_are_under_way_ma
 )
 def test_a_process_of_flows_or_ranks_that_stands_still_for_a_moment_makes_a_result_invalid(er2, options):
     fidelity = judged_with_a_stop(er2, options, "traffic.engine.worker", 0.3, 0.3)
-    assert any("stood still for" in reason for reason in fidelity.reasons)
+    assert any("stalled for" in reason for reason in fidelity.reasons)
 
 
 @pytest.mark.slow

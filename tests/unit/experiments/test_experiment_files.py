@@ -308,7 +308,7 @@ def test_input_files_are_relative_to_the_folder_of_the_file(tmp_path, monkeypatc
         (f"{HEAD}{ER2}[traffic]\nloda = 0.3\n", "[traffic] 'loda' 'load'"),
         (f"{HEAD}{ER2}[traffic]\nqueue = 3\n", "'queue' belongs [fabric]"),
         (f"{HEAD}{ER2}[trafficc]\nload = 0.3\n", "[trafficc] 'traffic'"),
-        (f"{HEAD}{ER2}[sweep]\nloads = 0.3\n", "tables run [sweep]"),
+        (f"{HEAD}{ER2}[sweep]\nloads = 0.3\n", "table run [sweep]"),
         (f"{HEAD}{ER2}[traffic]\nload = 2\n", "line 7, load: over 0 at most 1 2"),
         (f'{HEAD}{ER2}[traffic]\nload = "much"\n', "load 'much'"),
         (f"{HEAD}{ER2}[traffic]\nload = [0.1, 0.2]\n", "load one value"),

@@ -175,17 +175,17 @@ def test_offered_is_what_the_flows_frames_are_of_the_capacity_in_the_window(reco
 
 
 def standing_still(record, gap_ms):
-    """Returns the reasons to doubt the record if the flows' process stood still for a time."""
+    """Returns the reasons to doubt the record if the flows' process stalled for a time."""
     measured = replace(record.result.flows, gap_ns=round(gap_ms * 1e6))
     reasons = summarise(replace(record, result=replace(record.result, flows=measured))).fidelity.reasons
-    return [reason for reason in reasons if "stood still" in reason]
+    return [reason for reason in reasons if "stalled" in reason]
 
 
 def test_flows_whose_process_stands_still_for_longer_than_the_kernel_can_buffer_are_not_valid(record):
     buffered_ms = 32 * 1024 * 8 / RATE_BPS * 1e3
     assert standing_still(record, 0.9 * buffered_ms) == []
     (reason,) = standing_still(record, 1.1 * buffered_ms)
-    assert f"stood still for {1.1 * buffered_ms:.0f} ms" in reason
+    assert f"stalled for {1.1 * buffered_ms:.0f} ms" in reason
 
 
 def test_flows_are_judged_until_the_last_one_has_ended(record):

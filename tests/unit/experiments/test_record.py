@@ -262,7 +262,7 @@ def test_a_process_of_all_ranks_that_stands_still_in_a_measured_iteration_is_a_r
     traffic = CollectiveOptions("allreduce:ring", 7, "linear", (4096,), 2, 1, 1, FRAME_BYTES, 16, seed=1)
     result = replace(record.result, outcome=outcome)
     reasons = summarise(replace(record, traffic=traffic, result=result)).fidelity.reasons
-    assert any("stood still" in reason for reason in reasons) == bool(stood)
+    assert any("stalled" in reason for reason in reasons) == bool(stood)
     assert stood in "".join(reasons)
 
 

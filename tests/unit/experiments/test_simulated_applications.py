@@ -184,7 +184,7 @@ def test_a_command_prints_the_same_as_it_writes(capsys, tmp_path):
         ("--pattern halo2d:4x4", "ranks 2 13 16"),
         ("--pattern halo2d --slices 2", "slices 1 2"),
         ("--pattern halo2", "'halo2' 'halo2d'"),
-        ("--ranks 4", "--ranks --pattern uniform"),
+        ("--ranks 4", "--ranks --pattern"),
         ("--trace none.csv", "none.csv"),
         ("--trace none.csv --pattern tornado", "--pattern"),
         ("--trace none.csv --ranks 3", "--ranks"),

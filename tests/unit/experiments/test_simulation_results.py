@@ -213,7 +213,7 @@ def test_nothing_stays_of_a_simulation_that_cannot_be(tmp_path):
 def test_a_channel_for_each_hop_of_the_longest_path(routing, needed):
     plan = make_plan(PolarFly(3), 1, routing)
     check_channels(plan, RouterSettings(channels=needed))
-    with pytest.raises(ParameterError, match=f"{needed} .* {needed} hops"):
+    with pytest.raises(ParameterError, match=f"must be {needed} or more"):
         check_channels(plan, RouterSettings(channels=needed - 1))
     check_channels(plan, RouterSettings(channels=1, channel_policy="any"))
     check_channels(plan, RouterSettings(channels=1, flow_control="drop"))
@@ -223,7 +223,7 @@ def test_routers_without_hosts_need_no_channels():
     plan = make_plan(Megafly(rho=1, a=4), 1, "min")  # 3 hops between leaves, 4 from spine to spine
     assert plan.topology.diameter == 4
     check_channels(plan, RouterSettings(channels=3))
-    with pytest.raises(ParameterError, match="up to 3 hops"):
+    with pytest.raises(ParameterError, match="must be 3 or more"):
         check_channels(plan, RouterSettings(channels=2))
 
 

@@ -214,7 +214,7 @@ def test_seconds_are_those_that_the_span_touches():
         ([(0.1, 1.1), (1.2, 2.9)], False),  # begun a moment late, and read for a moment
         ([(0, 1), (1, 2)], True),  # ended in the middle
         ([(1, 2), (2, 3)], True),  # begun late
-        ([(0, 1), (2, 3)], True),  # stood still
+        ([(0, 1), (2, 3)], True),  # stalled
         ([], True),
     ],
 )

@@ -228,5 +228,5 @@ def test_what_cannot_vary_is_named_in_one_line(texts, match):
 
 
 def test_too_many_points_are_refused():
-    with pytest.raises(ParameterError, match=f"at most {MAX_POINTS}, got 20000"):
+    with pytest.raises(ParameterError, match=f"at most {MAX_POINTS} points, got 20000"):
         SweepOptions(("min", "ugal"), ("uniform",), (0.2,), vary=read_variations(["seed=1:10000:1"]))

@@ -133,7 +133,7 @@ def test_replications_are_judged_by_the_interval_of_what_was_measured(tmp_path, 
     assert [row[rows[0].index("seed")] for row in rows[1:]] == ["1", "2", "3"]
     assert all(f"seed {seed}" in printed.err for seed in (1, 2, 3))
     path = folder / "seed-2" / "summary.json"
-    doubted = records.SUMMARY.fidelity.doubted("a switch stood still")
+    doubted = records.SUMMARY.fidelity.doubted("a switch stalled")
     path.write_text(json.dumps({**json.loads(path.read_text()), "fidelity": plain(doubted)}))
     assert entry.main(["crosscheck", str(folder)]) == 0
     assert re.search(r"queueing +1.5 \+- 0 .* no *$", capsys.readouterr().out, re.MULTILINE)

@@ -385,10 +385,10 @@ def test_sent_survives_the_disk(tmp_path):
 
 
 class StandingStill:
-    """Stands in for the clock and for the sockets of a collector whose process stands still for a while.
+    """Stands in for the clock and for the sockets of a collector whose process stalls for a while.
 
     Packets reach the sockets while it sleeps for the first time, for a second, and its job is over when it
-    wakes up. Further ones stood still with it, and arrive half a second later.
+    wakes up. Further ones stalled with it, and arrive half a second later.
     """
 
     def __init__(self, packets: list[Packet], further: list[Packet]) -> None:
