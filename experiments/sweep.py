@@ -22,6 +22,7 @@ from experiments.fault_injector import write_schedule
 from experiments.live_fabric import LiveFabric, Watching, controlled, prepared_network, unwatched
 from experiments.measurement import Companions, replications
 from experiments.pair_check import check_all_pairs
+from experiments.planned_fabric import PlannedFabric
 from experiments.points.engine import ListedGroup, do_points, report_if_interrupted
 from experiments.points.in_turn import InTurn
 from experiments.replicated_point import ReplicatedPoint
@@ -76,9 +77,10 @@ def run_sweep(
         if measured:
             on_event(Notice("sweep-resumed", folder=folder, measured=len(measured), missing=len(missing)))
         if missing:
+            wanted = frozenset(missing)
+            _check_plans([one.fabric for one in specified if one.point in wanted])
             with prepared_network(_largest_fabric(specified), on_event) as network:
                 specified = _with_settled_rate(network, specified, on_event)
-                wanted = frozenset(missing)
                 todo = [one for one in specified if one.point in wanted]
                 swept = _Swept(network, _settings(specified[0], sweep), directory, todo, on_event, watching)
                 asked = len(measured) + len(missing)
@@ -89,6 +91,16 @@ def run_sweep(
                     do_points(swept.groups(), in_turn)
                 on_event(Notice("fabric-down"))
         return len(missing)
+
+
+def _check_plans(fabrics: Sequence[FabricOptions]) -> None:
+    """Raises UsageError if the graph does not support a routing, before any point is measured.
+
+    Each plan is made for this check and discarded. If there is only one, the first point makes it anyway.
+    """
+    different = {(one.routing, one.local_repair, one.ordered_repair): one for one in fabrics}
+    for one in different.values() if len(different) > 1 else ():
+        _plan = PlannedFabric(one).plan
 
 
 def _at_rate(one: PointOptions, rate_bps: int) -> PointOptions:

@@ -183,12 +183,7 @@ def without_drained(topology: Topology, before: Drain, components: Iterable[Comp
     """
     ended: set[Component] = set()
     for component in components:
-        covered = {
-            one
-            for one in before.components
-            if (one.kind, one.routers) == (component.kind, component.routers)
-            and component.copy in (0, one.copy)
-        }
+        covered = {one for one in before.components if component.includes(one)}
         if not covered:
             raise ParameterError(f"{component.location} is not drained; drained: {before.name}")
         ended |= covered
@@ -196,31 +191,41 @@ def without_drained(topology: Topology, before: Drain, components: Iterable[Comp
 
 
 def check_schedule(faults: Iterable[Fault], topology: Topology) -> None:
-    """Checks every drain of a fault schedule against the failures and drains that precede it.
+    """Checks the restorations and drains of a fault schedule against the failures and drains before them.
 
     Args:
         faults: the faults in order of time.
         topology: the graph of routers.
 
     Raises:
-        ParameterError: a component cannot be drained or undrained at that time; the message quotes the fault.
+        ParameterError: a component cannot be restored, drained or undrained at that time; the message quotes
+            the fault.
     """
     drain = NO_DRAIN
     failed: set[Component] = set()
     for fault in faults:
-        if not fault.maintenance:
-            (failed.discard if fault.restores else failed.add)(fault.component)
-            continue
         try:
-            if CONTROLLER in failed:
+            if not fault.maintenance:
+                failed = _after(failed, fault)
+            elif CONTROLLER in failed:
                 raise ParameterError("controller must be up to divert traffic, but has failed")
-            if fault.restores:
+            elif fault.restores:
                 drain = without_drained(topology, drain, [fault.component])
             else:
                 failure = failure_of(topology, failed)
                 drain = with_drained(topology, drain, [fault.component], failure, force=fault.forced)
         except ParameterError as error:
             raise ParameterError(f"`{fault.line}`: {error}") from None
+
+
+def _after(failed: set[Component], fault: Fault) -> set[Component]:
+    """Returns the failed components after another component has failed or is restored."""
+    component = fault.component
+    if not fault.restores:
+        return {*failed, component}
+    if not any(component.includes(one) or one.includes(component) for one in failed):
+        raise ParameterError(f"component to restore must have failed; {component.name} has not")
+    return {one for one in failed if not component.includes(one)}
 
 
 def cut_off_text(parts: Iterable[tuple[str, ...]]) -> str:

@@ -123,6 +123,15 @@ class Component:
             return bool({link.a, link.b} & set(self.routers))
         return self.routers == (link.a, link.b) and self.copy in (0, link.copy)
 
+    def includes(self, other: Component) -> bool:
+        """Returns whether another component is this one, or one of the parallel links for which it stands.
+
+        Args:
+            other: a component of the same fabric.
+        """
+        same = (self.kind, self.routers, self.host) == (other.kind, other.routers, other.host)
+        return same and self.copy in (0, other.copy)
+
 
 CONTROLLER = Component(ComponentKind.CONTROLLER)
 _ALL = Component(ComponentKind.SWITCH)  # `all` in a schedule, until its line is replaced by restorations
@@ -373,7 +382,8 @@ def _with_all(faults: Sequence[Fault], unit: TimeUnit) -> Iterator[Fault]:
             down.clear()
             continue
         if not fault.maintenance and fault.restores:
-            down.pop(fault.component, None)
+            for component in [one for one in down if fault.component.includes(one)]:
+                del down[component]
         elif not fault.maintenance:
             down[fault.component] = None
         yield fault

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 from pkgutil import resolve_name
+from shlex import quote
 
 from experiments.comparison.model import Comparison
 from experiments.results.kinds import Results, folder_of
@@ -53,6 +54,7 @@ def _instead(*both: Results) -> str:
     measured = [one.folder for one in both if isinstance(one, Run | Sweep)]
     if len(measured) == 1 and any(isinstance(one, Simulation | SimulatedSweep) for one in both):
         return (
-            f"; `polarlab crosscheck {measured[0]}` repeats the packets of measured results in the simulator"
+            f"; `polarlab crosscheck {quote(str(measured[0]))}` repeats the packets of measured results in "
+            "the simulator"
         )
     return ""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
+from shlex import quote
 
 from experiments.events.base import Event
 
@@ -68,7 +69,7 @@ class ResultsWritten(Event):
     interrupted: bool
 
     def __str__(self) -> str:
-        hint = f"; `polarlab plot {self.folder}` draws it" if self.interrupted else ""
+        hint = f"; `polarlab plot {quote(str(self.folder))}` draws it" if self.interrupted else ""
         return f"written to {self.folder}{hint}"
 
 

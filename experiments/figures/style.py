@@ -93,8 +93,12 @@ def curve_styles(curves: Iterable[str]) -> dict[str, tuple[str, str]]:
 
 
 def _routing_of(curve: str) -> str:
-    """Returns the routing in a curve's name, without parameters and options."""
-    return curve.partition(":")[0].partition(",")[0]
+    """Returns the routing in a curve's name, without parameters and options.
+
+    Of a pair such as `min / hierarchical` (`experiments.comparison.sweeps`), it is the first known one.
+    """
+    pair = [name.partition(":")[0].partition(",")[0] for name in curve.split(" / ")]
+    return next((name for name in pair if name in _ROUTINGS), pair[0])
 
 
 def _shade(color: str, share: float) -> str:

@@ -252,7 +252,7 @@ class FailoverSeries:
             like the other distributions, if no failover was complete.
         silence_before_ms: longest silence of a watched pair before the failure, in ms; shows the noise.
         packets_lost: probes of a failover that never arrived.
-        lost_at_restore: of these, probes that were sent after the restoration.
+        lost_at_restore: probes sent after the restoration that never arrived.
         repaired_ms: time in ms from the failure until probes of all watched pairs arrived again; None if that
             happened in no failover.
         controller_converged_ms: time in ms from the failure until the controller's new plan was installed.

@@ -64,7 +64,7 @@ class PacketCounts:
     Attributes:
         sent: packets that hosts sent in the measurement window, by departure time, including packets refused
             by a host's own full queue.
-        received: of these, packets that arrived at any later time.
+        received: packets sent in the measurement window that arrived, at any later time.
         refused_by_host_queue: packets refused by a host's own full queue (or an interface that is down), in
             the whole run including warm-up.
         misdelivered: packets that reached a wrong host, in the whole run.

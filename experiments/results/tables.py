@@ -34,7 +34,7 @@ PAIR_COLUMNS: Columns = {
     "distance": "distance of their routers in the graph, in hops",
     "sent_frames": "frames from source to destination sent in the measurement window; for TCP flows, in the "
     "whole run by the kernel's counters, including acknowledgements",
-    "received_frames": "those of them that arrived, even after the window",
+    "received_frames": "frames sent in the measurement window that arrived, even after it",
     "latency_mean_ms": "mean one-way latency of received frames in ms; empty if none arrived",
     "hops_min": "minimum number of links between routers that a frame of the whole run took; empty if none "
     "arrived. For TCP flows, over a random eighth of the frames; empty if it contains none of the pair",
@@ -84,7 +84,7 @@ PROBE_COLUMNS: Columns = {
     "time_s": "start of an interval of 0.01 s",
     "stream": "`watched` (pairs whose minimal path crosses a failed link or switch) or `all` pairs in turn",
     "sent": "probes of the stream that were sent in the interval",
-    "lost": "those of them that never arrived",
+    "lost": "probes sent in the interval that never arrived",
     "hops_mean": "mean number of links between routers that arrived probes took; empty if none arrived",
     "hops_max": "maximum number of links that one of them took; empty if none arrived",
 }

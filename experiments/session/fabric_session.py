@@ -17,7 +17,7 @@ from experiments.live_fabric import LiveFabric
 from experiments.maintenance import ALL, DrainOutcome, Maintenance
 from experiments.results.parts.programs import TrafficOutcome
 from experiments.session.background import BackgroundTraffic, TrafficStatus, background_options
-from experiments.session.interfaces import interfaces_down
+from experiments.session.interfaces import check_power, interfaces_down
 from experiments.session.links import Drops, LinkLoad, count_drops, measure_loads, missing_ports
 from experiments.session.paths import PathReport, report_paths
 from experiments.session.routing_parameters import RoutingStatus, changeable_parameters, changed_routing
@@ -346,9 +346,7 @@ class FabricSession:
     def _check_power(self, switch: str) -> int:
         """Returns the router number of a switch; raises UsageError if the switch has no power."""
         router = switch_router(switch, self.fabric.options.topology.routers)
-        power = Component(ComponentKind.SWITCH, (router,))
-        if power in self._faults.active_failures:
-            raise UsageError(f"{switch} has no power; restore {power.name}")
+        check_power(router, self._faults.active_failures)
         return router
 
     def _restore_all(self) -> tuple[Component, ...]:

@@ -11,7 +11,7 @@ from collections.abc import Collection, Iterable, Iterator
 
 from experiments.live_fabric import LiveFabric
 from topology.addressing import Host, interface_name, switch_name
-from topology.errors import MachineError
+from topology.errors import MachineError, UsageError
 from topology.faults import Component, ComponentKind
 from traffic.engine import sockets
 
@@ -79,6 +79,18 @@ def cut_off_hosts(hosts: Iterable[Host], active_failures: Collection[Component])
     }
     links = {component.host for component in active_failures if component.host}
     return frozenset(host for host in hosts if (host.router,) in without_power or host in links)
+
+
+def check_power(router: int, active_failures: Collection[Component]) -> None:
+    """Raises UsageError if a router's switch has no power.
+
+    Args:
+        router: the router.
+        active_failures: the components that have failed.
+    """
+    power = Component(ComponentKind.SWITCH, (router,))
+    if power in active_failures:
+        raise UsageError(f"{switch_name(router)} has no power; restore {power.name}")
 
 
 def _is_down(name: str) -> bool:

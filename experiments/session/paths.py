@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from experiments.live_fabric import LiveFabric
-from experiments.session.interfaces import RUNNING, UP, interface_flags
+from experiments.session.interfaces import RUNNING, UP, check_power, interface_flags
 from experiments.theory.explain import ListedPath, check_has_hosts, path_lines, paths_between
 from routing.replan.replan import surviving_plan
 from topology.addressing import INITIAL_TTL, Host, switch_router
@@ -98,6 +98,7 @@ def report_paths(
 
     Raises:
         ParameterError: the fabric has no such host or switch, or both are at one switch.
+        UsageError: a switch has no power, or a host's interface is down.
         NegativeResult: no plan exists for these failures.
     """
     ends = _host(fabric, source), _host(fabric, destination)
@@ -105,6 +106,8 @@ def report_paths(
         raise ParameterError(
             f"source and destination must be at different switches, got {source} and {destination}"
         )
+    for end in ends:
+        check_power(end.router, failed)
     failure = failure_of(fabric.options.topology, failed)
     replanned = failure.any_failed and fabric.controller.planned_failure != "none"
     planned = failure if replanned else NO_FAILURE

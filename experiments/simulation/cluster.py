@@ -9,6 +9,7 @@ import pickle
 import uuid
 import warnings
 from collections.abc import Callable, Iterator, Sequence
+from shlex import quote
 from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from experiments.events.base import OnEvent
@@ -246,7 +247,8 @@ def _checked_threads(client: Any, address: str, on_event: OnEvent) -> int:
         client.wait_for_workers(1, timeout=_WORKERS_S)
     except TimeoutError:
         raise MachineError(
-            f"the scheduler at {address} has no workers; `dask worker {address} --nthreads 1` starts one"
+            f"the scheduler at {address} has no workers; `dask worker {quote(address)} --nthreads 1` starts "
+            "one"
         ) from None
     versions = client.run(_remote_version_check(), on_error="return")
     for worker, version in sorted(versions.items()):

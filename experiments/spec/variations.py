@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import math
+import shlex
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -155,7 +156,7 @@ def own_fabric_message(key: str, given: Any) -> str:
     words = "$value ..." if key == TOPOLOGY else f"... --{key} $value"
     return (
         f"{key} needs a new fabric for each value; instead of --vary, run one sweep per value: for "
-        f"value in {' '.join(map(str, listed))}; do polarlab sweep {words} --out results/{key}-$value; done"
+        f"value in {shlex.join(map(str, listed))}; do polarlab sweep {words} --out results/{key}-$value; done"
     )
 
 

@@ -57,7 +57,8 @@ def changes(word: str) -> Callable[[SessionVerbs, Do], Shown]:
             yield _components(word, components) or "nothing to restore"
             return
         after = session.active_failures()
-        changed = [one for one in components if _parts(one, before) != _parts(one, after)]
+        differing = {*before} ^ {*after}
+        changed = [one for one in components if any(map(one.includes, differing))]
         if changed:
             yield _components(word, changed)
         for one in components:
@@ -79,17 +80,6 @@ def _components(word: str, components: Iterable[Component]) -> str:
     """Returns a line with a word and the names of components; empty if there are none."""
     names = ", ".join(component.name for component in components)
     return f"{word}: {names}" if names else ""
-
-
-def _parts(component: Component, failures: Iterable[Component]) -> set[Component]:
-    """Returns the failures that a component denotes; a link without a number denotes all parallel links."""
-    return {
-        failure
-        for failure in failures
-        if (failure.kind, failure.routers, failure.host)
-        == (component.kind, component.routers, component.host)
-        and component.copy in (0, failure.copy)
-    }
 
 
 # ---- the controller ----

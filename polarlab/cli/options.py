@@ -8,6 +8,7 @@ from dataclasses import replace
 from functools import partial
 from itertools import pairwise
 from pathlib import Path
+from shlex import quote
 from typing import Any
 
 from polarlab import UsageError
@@ -257,13 +258,15 @@ def _base(command: str, words: Sequence[str], flags: Iterable[str]) -> Experimen
     if again is not None:
         from polarlab.api.requests import rerun_of
 
-        experiment, use = rerun_of(again), f"{_AGAIN} {again}"
+        experiment, use = rerun_of(again), f"{_AGAIN} {quote(again)}"
     elif file is not None:
-        experiment, use = Experiment.from_toml(file), file
+        experiment, use = Experiment.from_toml(file), quote(file)
     else:
         folder = next((word for word in places if Path(word, "manifest.json").exists()), None)
         if folder and command in KINDS and not any(word in FAMILIES for word in places):
-            raise UsageError(f"topology must be a family or a file, got results; use {_AGAIN} {folder}")
+            raise UsageError(
+                f"topology must be a family or a file, got results; use {_AGAIN} {quote(folder)}"
+            )
         return None
     if command in KINDS and experiment.kind != command:
         other = "demo failover" if experiment.kind == FAILOVER else experiment.kind

@@ -22,10 +22,9 @@ def check_change(
     verb: str, text: str, chosen: Sequence[Component], active_failures: Sequence[Component]
 ) -> None:
     """Raises UsageError if a change has no effect: all components have already failed, or none has."""
-    places = {(one.kind, one.routers, one.host) for one in active_failures}  # equal for parallel links
     if verb == "fail" and all(one in active_failures for one in chosen):
         raise UsageError(f"{text} has failed already")
-    if verb == "restore" and places.isdisjoint((one.kind, one.routers, one.host) for one in chosen):
+    if verb == "restore" and not any(one.includes(failed) for one in chosen for failed in active_failures):
         raise UsageError("nothing has failed" if text == "all" else f"{text} has not failed")
 
 

@@ -270,9 +270,9 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-    """Keeps tests from a fabric on which another one failed."""
+    """Keeps tests from a fabric on which another one failed, or that another one has spoiled."""
     report = yield
-    _shared.spoiled |= report.failed
+    _shared.spoiled |= report.failed or item.get_closest_marker("spoils_fabric") is not None
     return report
 
 

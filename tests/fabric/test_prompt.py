@@ -203,6 +203,9 @@ def test_a_switch_without_power_is_not_started(faulty):
     for action in ("start", "stop"):
         failed, _ = faulty.run("fail switch:s3", f"switch s3 {action}")
         assert failed.reason == "s3 has no power; restore switch:s3"
+    for line in ("path s1 s3", "path h3_1 s1"):
+        failed, _ = faulty.run(line)
+        assert failed.reason == "s3 has no power; restore switch:s3"
 
 
 def test_paths_of_a_host_whose_interface_is_down_are_one_line_of_error(prompt):

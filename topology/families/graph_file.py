@@ -8,7 +8,8 @@ router lists k times is k parallel links. Routers are numbered in the order of t
 order in the file; numeric names are sorted by value. `from_networkx` numbers them in the order of the nodes.
 
 A node of GraphML may have the attribute `hosts`, its number of hosts; the default is one. The option
-`hosts` multiplies these numbers.
+`hosts` multiplies these numbers. If the nodes are 0 .. N - 1 and each has the attribute `label`, as in
+exported graphs, these are the routers' names, and the numbers stay.
 """
 
 from __future__ import annotations
@@ -59,7 +60,7 @@ class GraphFile(SearchedTopology):
                 to 16384 routers without self-loops; the message names the file and, if possible, the line.
         """
         path = options["from"]
-        names, links, hosts = _read(path)
+        names, links, hosts, names_of_numbers = _read(path)
         self.labels = tuple(sorted(names, key=_by_value))
         number = {label: index for index, label in enumerate(self.labels)}
         if not links:
@@ -74,6 +75,8 @@ class GraphFile(SearchedTopology):
         self._hosts = np.array([hosts.get(label, 1) for label in self.labels])
         if self._hosts.sum() < 2:
             raise ParameterError(f"{path} must contain at least two hosts, got {self._hosts.sum()}")
+        if self.labels == tuple(map(str, range(self.routers))) and names_of_numbers.keys() == names:
+            self.labels = tuple(names_of_numbers[label] for label in self.labels)
 
     def host_counts(self, hosts_per_router: int) -> npt.NDArray[np.int64]:
         """Returns the number of hosts attached to each router.
@@ -107,8 +110,12 @@ def _by_value(label: str) -> tuple[int, int, str, str]:
     return (0, len(digits), digits, label) if is_number else (1, 0, label, label)
 
 
-def _read(path: str) -> tuple[set[str], _Links, dict[str, int]]:
-    """Reads a graph file; returns (router names, links, router name -> number of its hosts)."""
+def _read(path: str) -> tuple[set[str], _Links, dict[str, int], dict[str, str]]:
+    """Reads a graph file.
+
+    Returns:
+        Router names, links, router name -> number of its hosts, and router name -> its label.
+    """
     if not path:
         raise ParameterError("graph file must be named, got an empty name")
     if path == "-":
@@ -118,7 +125,7 @@ def _read(path: str) -> tuple[set[str], _Links, dict[str, int]]:
         return _GraphML(path).read(read_bytes(path, GRAPH_BYTES))
     lines = _words(path, read_text(path, GRAPH_BYTES))
     names, links = _adjacency(lines) if kind == "adjlist" else _edges(lines)
-    return names, links, {}
+    return names, links, {}, {}
 
 
 _Lines = Iterator[tuple[str, list[str]]]
@@ -188,12 +195,13 @@ class _GraphML:
         self._names: set[str] = set()
         self._links: list[tuple[str, str, str]] = []  # source, target, line for errors
         self._hosts: dict[str, int] = {}
-        self._hosts_keys: set[str] = set()  # ids of the keys that mark numbers of hosts
+        self._labels: dict[str, str] = {}
+        self._keys: dict[str, str] = {}  # id of a key -> the attribute of nodes that it marks
         self._node, self._text = "", ""
-        self._reads_hosts = False
+        self._attribute = ""  # the attribute whose text is being read
 
-    def read(self, content: bytes) -> tuple[set[str], _Links, dict[str, int]]:
-        """Returns the names, the links and the numbers of hosts of the one graph in `content`."""
+    def read(self, content: bytes) -> tuple[set[str], _Links, dict[str, int], dict[str, str]]:
+        """Returns names, links, numbers of hosts and labels of the one graph in `content`."""
         try:
             self._parser.Parse(content, True)
         except expat.ExpatError as error:
@@ -207,7 +215,7 @@ class _GraphML:
                 if end not in self._names:
                     raise ParameterError(f"{where}: edge must join nodes of the file, got {quoted(end)}")
             _check_ends(where, a, b)
-        return self._names, [(a, b) for a, b, _ in self._links], self._hosts
+        return self._names, [(a, b) for a, b, _ in self._links], self._hosts, self._labels
 
     def _refuse_document_type(self, *_declared: object) -> None:
         where = f"{self._path}, line {self._parser.CurrentLineNumber}"
@@ -227,23 +235,26 @@ class _GraphML:
             self._add_edge(where, attributes)
         elif element == "hyperedge":
             raise ParameterError(f"{where}: link must have two ends, got a hyperedge")
-        elif element == "key" and attributes.get("attr.name") == "hosts":
+        elif element == "key" and attributes.get("attr.name") in ("hosts", "label"):
             if attributes.get("for") in ("node", "all"):
-                self._hosts_keys.add(attributes.get("id", ""))
-        elif element == "data" and self._node and attributes.get("key") in self._hosts_keys:
-            self._reads_hosts, self._text = True, ""
+                self._keys[attributes.get("id", "")] = attributes["attr.name"]
+        elif element == "data" and self._node:
+            self._attribute, self._text = self._keys.get(attributes.get("key", ""), ""), ""
 
     def _add_text(self, text: str) -> None:
-        if self._reads_hosts:
+        if self._attribute:
             self._text += text
 
     def _end(self, tag: str) -> None:
         element = tag.rpartition(" ")[2]
         if element == "node":
             self._node = ""
-        elif element == "data" and self._reads_hosts:
-            self._reads_hosts = False
-            text = self._text.strip()
+        elif element == "data" and self._attribute:
+            attribute, self._attribute = self._attribute, ""
+            text = " ".join(self._text.split())
+            if attribute == "label":
+                self._labels.update({self._node: text} if text else {})
+                return
             if not (len(text) <= 3 and text.isascii() and text.isdecimal() and int(text) <= MAX_HOSTS):
                 where = f"{self._path}, line {self._parser.CurrentLineNumber}"
                 raise ParameterError(f"{where}: hosts of a node must be 0 to {MAX_HOSTS}, got {quoted(text)}")

@@ -92,9 +92,10 @@ class FlowSummary:
     Attributes:
         tcp: congestion control algorithm.
         started: number of flows that started in the measurement window.
-        completed: of these, flows that completed.
-        unfinished: of these, flows that did not complete; times and slowdowns exclude them.
-        failed: of the unfinished flows, those whose connection failed.
+        completed: number of flows that started in the measurement window and completed.
+        unfinished: number of flows that started in the measurement window but did not complete; times and
+            slowdowns exclude them.
+        failed: number of unfinished flows whose connection failed.
         warmup: number of flows that started before the measurement window.
         fct_ms, slowdown: completion time in ms and slowdown over all classes.
         classes: the result by flow size.

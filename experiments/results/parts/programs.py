@@ -85,7 +85,7 @@ class TrafficOutcome:
         load: requested load, as a fraction of the hosts' injection capacity.
         seconds: duration in s.
         sent_packets: packets that hosts sent.
-        received_packets: of these, packets that arrived.
+        received_packets: packets that hosts sent and that arrived.
         loss: fraction of sent packets that did not arrive; None if none were sent.
         offered: load that hosts sent, as a fraction of their injection capacity.
         accepted: load that arrived, as a fraction of the hosts' injection capacity.

@@ -91,10 +91,10 @@ class SimulatedPackets:
 
     Attributes:
         sent: packets that were injected in the window.
-        received: of these, packets that arrived before the simulation ended.
-        dropped: of these, packets dropped by a full queue or a router without a rule, or lost with a failed
-            link or router.
-        under_way: of these, packets that were still in a queue when the simulation ended.
+        received: packets injected in the window that arrived before the simulation ended.
+        dropped: packets injected in the window that were dropped by a full queue or a router without a rule,
+            or lost with a failed link or router.
+        under_way: packets injected in the window that were still in a queue when the simulation ended.
         arrived: packets that arrived in the window, including packets injected during warm-up.
     """
 

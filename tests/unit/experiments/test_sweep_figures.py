@@ -82,6 +82,20 @@ def test_curves_of_a_routing_have_markers_of_their_own_and_are_shades_of_a_colou
     assert len({color for _, color in styles.values()}) == 4
 
 
+@pytest.mark.parametrize(
+    ("pair", "routing"),
+    [
+        ("min / hierarchical", "min"),
+        ("valiant / valiant-group", "valiant"),
+        ("valiant-group / valiant, queue 8", "valiant"),
+        ("ugal-group:threshold=0.5 / ugal-pf:threshold=0.5", "ugal-pf"),
+        ("hierarchical / nca", "hierarchical"),
+    ],
+)
+def test_a_pair_of_compared_routings_looks_like_the_known_one_of_both(pair, routing):
+    assert curve_styles([pair])[pair] == curve_styles([routing])[routing]
+
+
 def test_a_parameter_on_the_axis_is_not_in_the_names_of_curves_and_panels():
     axis = Axis("ugal-pf.threshold")
     assert Axis("perm1hop.seed").panel(point("min", "perm1hop:7")) == "perm1hop"

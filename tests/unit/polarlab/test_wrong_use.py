@@ -1,9 +1,13 @@
 """Wrong use: status 2 and one line that names the option, the value, and the remedy where there is one."""
 
+import shlex
+
 import pytest
 from support.fixtures.command_line import fails, unnamed
 from support.fixtures.documents import ROOT
 
+from experiments.events.marks import ResultsWritten
+from experiments.spec.variations import own_fabric_message
 from topology.errors import Status
 from topology.registry import FAMILIES
 
@@ -138,6 +142,19 @@ def test_a_folder_of_results_instead_of_a_topology_is_told_how_to_be_repeated(co
     (tmp_path / "manifest.json").write_text("{}")
     line = fails(capsys, f"{command} {tmp_path}", Status.USAGE)
     assert not unnamed(line, f"topology {tmp_path} --again"), line
+
+
+@pytest.mark.parametrize("name", ["my runs", "a;b", "plain"])
+def test_a_printed_command_can_be_pasted_whatever_its_folder_is_called(name, tmp_path, capsys):
+    folder = tmp_path / name
+    folder.mkdir()
+    (folder / "manifest.json").write_text("{}")
+    line = fails(capsys, ["run", str(folder)], Status.USAGE)
+    assert str(folder) in shlex.split(line)
+    written = str(ResultsWritten(folder, interrupted=True))
+    assert shlex.split(written.split("`")[1]) == ["polarlab", "plot", str(folder)]
+    loop = own_fabric_message("from", [str(folder)]).partition(" in ")[2].partition("; do")[0]
+    assert shlex.split(loop) == [str(folder)]
 
 
 @pytest.mark.parametrize(

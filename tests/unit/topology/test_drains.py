@@ -129,6 +129,33 @@ def test_a_drain_that_cannot_be_at_its_time_is_refused_with_its_line(text):
         check_schedule(parse_schedule(text, GRAPH), GRAPH)
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "1 restore link:s1-s10",
+        "1 fail switch:s3\n2 restore hang:s3",
+        "1 fail link:s1-s10\n2 restore link:s1-s10\n3 restore link:s1-s10",
+    ],
+)
+def test_only_what_has_failed_at_its_time_is_restored(text):
+    with pytest.raises(ParameterError, match=f"^`{text.splitlines()[-1]}`: .* must have failed"):
+        check_schedule(parse_schedule(text, GRAPH), GRAPH)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "1 fail link:s1-s2\n2 restore link:s1-s2.1\n3 restore link:s1-s2.2",
+        "1 fail link:s1-s2.1,link:s1-s2.2\n2 restore link:s1-s2\n3 fail switch:s3\n4 restore all",
+    ],
+)
+def test_parallel_links_are_restored_alone_or_together(text):
+    twice = FABRICS["a ring with every link twice"]()
+    faults = parse_schedule(text, twice)
+    check_schedule(faults, twice)
+    assert faults[-1].line in ("3 restore link:s1-s2.2", "4 restore switch:s3")
+
+
 def test_a_schedule_that_would_cut_a_fabric_in_two_needs_force():
     with pytest.raises(ParameterError, match="would cut off"):
         check_schedule(parse_schedule("1 drain s3", LINE), LINE)

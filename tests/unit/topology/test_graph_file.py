@@ -4,10 +4,12 @@ import os
 import subprocess
 import sys
 
+import networkx as nx
 import pytest
 
 from topology.errors import ParameterError
 from topology.families.graph_file import GraphFile
+from topology.networkx_graphs import from_networkx, graphml
 
 GRAPHML = "<graphml><graph edgedefault='undirected'>{}</graph></graphml>"
 
@@ -184,3 +186,24 @@ def test_hosts_of_nodes_that_are_no_number_are_refused_with_their_line(tmp_path,
     path.write_text(GRAPHML_WITH_HOSTS.format(hosts=hosts))
     with pytest.raises(ParameterError, match=r"line 6: hosts .* 254, got"):
         GraphFile(**{"from": str(path)})
+
+
+@pytest.mark.parametrize("label", ["São Paulo", ""])
+def test_names_of_an_exported_graph_are_kept_with_its_numbers(tmp_path, label):
+    source = nx.cycle_graph(12)
+    nx.set_node_attributes(source, {node: f"city {node}" for node in source} | {3: label}, "label")
+    path = tmp_path / "exported.graphml"
+    path.write_text(graphml(from_networkx(source), 1))
+    read = GraphFile(**{"from": str(path)})
+    known = [f"city {node}" for node in range(3)] + [label] + [f"city {node}" for node in range(4, 12)]
+    assert list(read.labels) == (known if label else [*map(str, range(12))])
+    assert [(link.a, link.b) for link in read.link_list] == sorted(
+        (min(ends), max(ends)) for ends in source.edges
+    )
+
+
+def test_labels_of_nodes_with_names_of_their_own_are_not_used(tmp_path):
+    source = nx.relabel_nodes(nx.cycle_graph(3), {0: "a", 1: "b", 2: "c"})
+    nx.set_node_attributes(source, "x", "label")
+    nx.write_graphml(source, tmp_path / "g.graphml")
+    assert GraphFile(**{"from": str(tmp_path / "g.graphml")}).labels == ("a", "b", "c")

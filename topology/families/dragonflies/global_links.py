@@ -6,7 +6,7 @@ arrangement determines which two ports each link joins. Port l, with r = l mod (
 - palmtree: to group g - r - 1, port P - 1 - l;
 - consecutive: to the r-th of the other groups in ascending order;
 - circulant: forward and backward ports alternate; the i-th forward port leads to the i-th backward port of
-  group g + (i mod (b - 1) / 2) + 1, so that both ends have the same position in their groups;
+  group g + (i mod ((b - 1) / 2)) + 1, so that both ends have the same position in their groups;
 - random: t times to each group, in an order drawn for each group.
 
 Source: Camarero, Vallejo, Beivide, "Topological Characterization of Hamming and Dragonfly Networks and Its
