@@ -145,6 +145,7 @@ class FabricState:
         self._disconnected_s.pop(router, None)
         self._lost.add(router)
         self._returning.discard(router)
+        self._planned.discard((router,))  # its next return needs a plan of its own
         commands = []
         for record in self._records_of(router):
             record.held_for.add(router)

@@ -144,12 +144,16 @@ def _replan(
     provers: Provers,
 ) -> Replan:
     started = time.monotonic()
-    topology, plan, problem, refusal = original.topology, current.plan, None, None
+    topology, plan, asked, problem, refusal = original.topology, current.plan, drain, None, None
     # Groups may keep ports to failed switches, but not to returning ones, whose links come up one by one.
     switches = [Component(ComponentKind.SWITCH, (router,)) for router in sorted(returning)]
-    for wanted in dict.fromkeys((drain, current.drain)):
+    attempts = [
+        (wanted, avoided)
+        for wanted in dict.fromkeys((drain, current.drain))
+        for avoided in dict.fromkeys((drain_of(topology, [*wanted.components, *switches]), wanted))
+    ]
+    for wanted, avoided in attempts:
         try:
-            avoided = drain_of(topology, [*wanted.components, *switches]) if switches else wanted
             plan = surviving_plan(original, failure, avoided, provers=provers)
             drain, problem = wanted, None
             break
@@ -157,6 +161,8 @@ def _replan(
             problem, drain = str(error), current.drain
             if wanted != current.drain:
                 refusal = problem
+    if drain == asked:
+        refusal = None
     rounds = update_rounds(current.plan, plan, failure, avoided)
     cut_off = [f"{switch_name(a)} to {switch_name(b)}" for a, b in cut_off_pairs(topology, failure)]
     crossing = drain.any_drained and surviving_graph(topology, failure, drain).crossing.sum()

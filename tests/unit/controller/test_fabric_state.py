@@ -169,6 +169,18 @@ def test_a_filled_switch_returns_once_it_is_admitted_unless_it_is_lost_again():
     assert (state.returning, state.failure().failed_routers) == (frozenset(), frozenset())
 
 
+def test_a_switch_that_is_lost_again_while_it_returns_gets_another_plan():
+    """The plan that admits a switch may be for its previous return, and end before the next one."""
+    state = FabricState(GRAPH)
+    state.switch_lost(4, 1.0)
+    state.switch_filled(4, 1.0)
+    state.mark_planned()
+    state.switch_lost(4, 2.0)
+    assert state.switch_admitted(4, 2.0) == []
+    state.switch_filled(4, 2.001)
+    assert state.plan_due(3.0)
+
+
 def test_a_port_of_a_disconnected_switch_is_set_up_when_the_switch_is_back():
     """Otherwise the command is lost, and the link stays down if the switch loses its note of the port."""
     state = FabricState(GRAPH)
