@@ -246,10 +246,7 @@ class PlanApp:
                 self._send(self._switches[datapath_id], adapted)
         if outcome.updated and self._pending:
             replan, self._pending = self._pending, None
-            now_s = time.monotonic()
-            report(replan.report(now_s - self._replan_started_s))
-            for router in sorted(replan.returning):
-                self._set_ports(self._replanner.state.switch_admitted(router, now_s))
+            report(replan.report(time.monotonic() - self._replan_started_s))
 
     # ---- adaptation ----
 
@@ -378,7 +375,8 @@ class PlanApp:
         if outcome.ready:
             report(Ready(_name(switch.id), self._installer.count(Stage.READY), total))
             self._last_progress_s = time.monotonic()
-            self._replanner.state.switch_filled(dpid_router(switch.id), self._last_progress_s)
+            router = dpid_router(switch.id)
+            self._set_ports(self._replanner.state.switch_filled(router, self._last_progress_s))
         if self._installer.installed and not self._installed_once:
             self._installed_once = True
             if self._returning_rules:  # an earlier controller's plan was for a failure that is over
