@@ -11,26 +11,19 @@ from typing import Any, NoReturn, TypeVar
 
 from controller.openflow import codec, connections, door
 from controller.openflow.connections import OpenConnections
-from controller.openflow.runtime import Application, ends_controller
+from controller.openflow.runtime import Application, Endpoint, connection_callback, ends_controller
 from controller.reports import Warnings, die
 from topology.errors import Status
 
 T = TypeVar("T")
 
 
-def run(listener: Any, context: ssl.SSLContext | None, switches: int, application: Application) -> NoReturn:
-    """Runs an application on the connections of a listening socket until the process ends.
-
-    Args:
-        listener: the socket, from `connections.listen`.
-        context: TLS context of the connections; None for plain connections.
-        switches: number of switches of the fabric.
-        application: handles the switches' messages.
-    """
+def run(endpoint: Endpoint, application: Application) -> NoReturn:
+    """Implements `controller.openflow.runtime.Run`."""
     try:
         loop = asyncio.new_event_loop()
-        listener.setblocking(False)
-        server = _Server(loop, listener, context, switches, application)
+        endpoint.listener.setblocking(False)
+        server = _Server(loop, endpoint, application)
         loop.set_exception_handler(server.connection_failed)
         # Loads what computes in threads while there are descriptors for it.
         loop.run_until_complete(loop.run_in_executor(None, int))
@@ -66,21 +59,14 @@ class _EventLoop:
 class _Server:
     """Accepts connections, one in each turn of the loop, so that those accepted before are served."""
 
-    def __init__(
-        self,
-        loop: asyncio.AbstractEventLoop,
-        listener: Any,
-        context: ssl.SSLContext | None,
-        switches: int,
-        application: Application,
-    ) -> None:
+    def __init__(self, loop: asyncio.AbstractEventLoop, endpoint: Endpoint, application: Application) -> None:
         self.loop = loop
         self.application = application
-        self.open: OpenConnections[Connection] = OpenConnections(switches)
-        self.echo_every_s = connections.echo_every_s(switches)
+        self.open: OpenConnections[Connection] = OpenConnections(endpoint.switches)
+        self.echo_every_s = connections.echo_every_s(endpoint.switches)
         self.warnings = Warnings()
-        self._listener = listener
-        self._context = context
+        self._listener = endpoint.listener
+        self._context = endpoint.context
 
     def connection_failed(self, _loop: asyncio.AbstractEventLoop, details: dict[str, Any]) -> None:
         """Reports an error in asyncio's own code, which has ended a connection, such as one in TLS.
@@ -175,7 +161,7 @@ class Connection(asyncio.Protocol):
             self._server.loop.call_soon(self._flush)
         self._unsent += data
 
-    @ends_controller("a switch's connection")
+    @connection_callback
     def _flush(self) -> None:
         if not self._ended:
             self._transport.write(self._unsent)
@@ -203,13 +189,13 @@ class Connection(asyncio.Protocol):
 
     # ---- calls of the loop ----
 
-    @ends_controller("a switch's connection")
+    @connection_callback
     def connection_made(self, transport: Any) -> None:
         """Greets the switch."""
         self._transport = transport
         self.send(codec.hello())
 
-    @ends_controller("a switch's connection")
+    @connection_callback
     def data_received(self, data: bytes) -> None:
         """Handles the messages that are complete with these bytes."""
         try:
@@ -218,7 +204,7 @@ class Connection(asyncio.Protocol):
             self._problem = str(error)
         self._handle_some()
 
-    @ends_controller("a switch's connection")
+    @connection_callback
     def _handle_some(self) -> None:
         """Handles some messages, and reads on when all are handled; others get their turn in between."""
         for _ in range(min(connections.IN_A_ROW, len(self._messages))):
@@ -238,19 +224,19 @@ class Connection(asyncio.Protocol):
         """Ends the connection when the switch has closed its half."""
         self._end()
 
-    @ends_controller("a switch's connection")
+    @connection_callback
     def connection_lost(self, _error: Exception | None) -> None:
         """Forgets the connection, and reports the end of a known switch to the application."""
         self.forget()
         if self._known:
             self._server.application.disconnected(self)
 
-    @ends_controller("a switch's connection")
+    @connection_callback
     def _time_is_up(self) -> None:
         if not self.served:
             self.refuse(connections.LATE)
 
-    @ends_controller("a switch's connection")
+    @connection_callback
     def _echo(self) -> None:
         if self._unanswered > connections.UNANSWERED_ECHOES:
             self._end()  # a switch that hangs; the application reports that it has disconnected

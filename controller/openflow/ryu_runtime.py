@@ -22,7 +22,7 @@ from controller.openflow import codec, connections
 from controller.openflow.connections import OpenConnections
 from controller.openflow.door import Door, MalformedMessage
 from controller.openflow.frameworks import load
-from controller.openflow.runtime import Application, ends_controller
+from controller.openflow.runtime import Application, Endpoint, connection_callback, ends_controller
 from controller.reports import Warnings, die
 from topology.errors import Status
 
@@ -55,22 +55,15 @@ _PIECE_BYTES = 64  # memory of a queued piece beyond its content
 _READ_WITHIN_S = 10.0  # of one read during the TLS handshake
 
 
-def run(listener: Any, context: ssl.SSLContext | None, switches: int, application: Application) -> NoReturn:
-    """Runs an application on the connections of a listening socket until one of Ryu's threads ends.
-
-    Args:
-        listener: the socket, from `connections.listen`.
-        context: TLS context of the connections; None for plain connections.
-        switches: number of switches of the fabric.
-        application: handles the switches' messages.
-    """
+def run(endpoint: Endpoint, application: Application) -> NoReturn:
+    """Implements `controller.openflow.runtime.Run`; the end of any of Ryu's threads ends the process."""
     _cfg.CONF(args=[], project="polarlab")
     # A switch that stays connected but answers no echo requests is disconnected after some seconds.
-    _cfg.CONF.set_override("echo_request_interval", connections.echo_every_s(switches))
+    _cfg.CONF.set_override("echo_request_interval", connections.echo_every_s(endpoint.switches))
     _cfg.CONF.set_override("maximum_unreplied_echo_requests", connections.UNANSWERED_ECHOES)
     tpool.execute(int)  # starts its threads while there are descriptors for them
     manager = _app_manager.AppManager.get_instance()
-    handshake = manager.instantiate(Handshake, listener, context, switches)
+    handshake = manager.instantiate(Handshake, endpoint)
     forwarder = manager.instantiate(_Forwarder, application)
     handshake.start()
     forwarder.start()
@@ -122,7 +115,7 @@ class _Forwarder(RyuApplication):  # type: ignore[misc]
         _spawn(title, lambda: then(tpool.execute(function)))
 
     @_on(_events.EventOFPStateChange, [_handler.MAIN_DISPATCHER, _handler.DEAD_DISPATCHER])
-    @ends_controller("a switch's connection")
+    @connection_callback
     def state_changed(self, event: Any) -> None:
         """Forwards the end of a handshake or of a connection."""
         switch = event.datapath.socket
@@ -146,7 +139,7 @@ class _Forwarder(RyuApplication):  # type: ignore[misc]
         ],
         _handler.MAIN_DISPATCHER,
     )
-    @ends_controller("a switch's connection")
+    @connection_callback
     def received(self, event: Any) -> None:
         """Forwards a message."""
         self._application.received(event.msg.datapath.socket, event.msg)
@@ -155,7 +148,7 @@ class _Forwarder(RyuApplication):  # type: ignore[misc]
         _events.EventOFPErrorMsg,
         [_handler.HANDSHAKE_DISPATCHER, _handler.CONFIG_DISPATCHER, _handler.MAIN_DISPATCHER],
     )
-    @ends_controller("a switch's connection")
+    @connection_callback
     def error_received(self, event: Any) -> None:
         """Forwards an error."""
         self._application.received(event.msg.datapath.socket, event.msg)
@@ -166,11 +159,11 @@ class Handshake(load("controller.ofp_handler").OFPHandler):  # type: ignore[misc
 
     error_msg_handler = None  # would only log, which takes a millisecond for each error of a switch
 
-    def __init__(self, listener: Any, context: ssl.SSLContext | None, switches: int) -> None:
+    def __init__(self, endpoint: Endpoint) -> None:
         super().__init__()
-        self._listener = listener
-        self._context = context
-        self._open: OpenConnections[SwitchSocket] = OpenConnections(switches)
+        self._listener = endpoint.listener
+        self._context = endpoint.context
+        self._open: OpenConnections[SwitchSocket] = OpenConnections(endpoint.switches)
         self._warnings = Warnings()
 
     def start(self) -> None:
