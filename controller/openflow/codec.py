@@ -14,6 +14,7 @@ from functools import cache, lru_cache
 from hashlib import blake2b
 from typing import Any, NamedTuple
 
+from controller.openflow import door
 from controller.openflow.bucket_slots import buckets_in_slots
 from controller.openflow.commands import DropRules, Message, PutGroup, PutRule
 from controller.openflow.descriptions import Bucket
@@ -35,8 +36,8 @@ _NO_XID = 0  # the replies are recognised by their types
 
 
 def hello() -> bytes:
-    """Returns the controller's first message, which offers the latest version."""
-    return _HEAD.pack(OPENFLOW_15.version, _PROTOCOL.OFPT_HELLO, _HEAD.size, _NO_XID)
+    """Returns the controller's first message, which lists its versions."""
+    return door.hello(OPENFLOW_VERSIONS, _NO_XID)
 
 
 def features_request(version: int) -> bytes:

@@ -20,7 +20,7 @@ from typing import Any, NoReturn, TypeVar
 
 from controller.openflow import codec, connections
 from controller.openflow.connections import OpenConnections
-from controller.openflow.door import Door, MalformedMessage
+from controller.openflow.door import HELLO, Door, MalformedMessage
 from controller.openflow.frameworks import load
 from controller.openflow.runtime import Application, Endpoint, connection_callback, ends_controller
 from controller.reports import Warnings, die
@@ -319,6 +319,8 @@ class SwitchSocket:
             self.refuse(connections.DEAF)
         if self._ended:
             raise OSError("the connection has ended")
+        if data[1] == HELLO:
+            data = codec.hello()  # Ryu's does not list the versions
         self._unsent.append(data)
         self._unsent_bytes += len(data) + _PIECE_BYTES
         if not self._sending:
