@@ -76,10 +76,12 @@ class Door:
     def messages(self, received: bytes) -> Iterator[bytes]:
         """Yields the messages that are complete after more bytes of the connection.
 
-        A hello is yielded in a reduced form that offers only the negotiated version.
+        Checks each message only when it is reached, so that a caller can do other work in between. A dropped
+        message is yielded as empty bytes. The switch's hello is replaced by one that offers only the
+        negotiated version.
 
         Args:
-            received: the bytes that follow those of the last call.
+            received: the bytes that follow those of the last call, all of whose messages were taken.
 
         Raises:
             MalformedMessage: a message is malformed; all earlier messages have been yielded.
@@ -97,8 +99,8 @@ class Door:
                 start += length
                 if self.version is None:
                     yield self._reduced_hello(version, kind, xid, message)
-                elif self._is_read(version, kind, message):
-                    yield message
+                else:
+                    yield message if self._is_read(version, kind, message) else b""
         finally:
             del self._received[:start]
 

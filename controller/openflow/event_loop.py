@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
-import ssl
-from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any, NoReturn, TypeVar
 
 from controller.openflow import codec, connections, door
@@ -124,8 +122,7 @@ class Connection(asyncio.Protocol):
         self._server = server
         self._door = door.Door()
         self._transport: Any = None
-        self._messages: deque[bytes] = deque()  # received and checked
-        self._problem: str | None = None  # why the message after these is rejected
+        self._received: Iterator[bytes] = iter(())  # messages that are complete and not yet handled
         self._unsent = bytearray()  # sent together at the end of this turn of the loop
         self._identified = self._known = False  # whether the switch has sent its id, and its ports
         self._ended = False
@@ -174,7 +171,6 @@ class Connection(asyncio.Protocol):
 
     def _end(self) -> None:
         self._ended = True
-        self._messages.clear()
         if self._transport is None:
             self.opening.cancel()
             self.forget()
@@ -198,25 +194,28 @@ class Connection(asyncio.Protocol):
     @connection_callback
     def data_received(self, data: bytes) -> None:
         """Handles the messages that are complete with these bytes."""
-        try:
-            self._messages.extend(self._door.messages(data))
-        except door.MalformedMessage as error:
-            self._problem = str(error)
+        self._received = self._door.messages(data)  # reading is paused until the ones before are handled
         self._handle_some()
 
     @connection_callback
     def _handle_some(self) -> None:
         """Handles some messages, and reads on when all are handled; others get their turn in between."""
-        for _ in range(min(connections.IN_A_ROW, len(self._messages))):
-            if not self._ended:  # by the message before
-                self._handle(self._messages.popleft())
+        taken = 0
+        try:
+            while taken < connections.IN_A_ROW and not self._ended:
+                data = next(self._received, None)
+                if data is None:
+                    break
+                taken += 1
+                if data:
+                    self._handle(data)
+        except door.MalformedMessage as error:
+            self.refuse(str(error))
         if self._ended:
             return
-        if self._messages:
+        if taken == connections.IN_A_ROW:
             self._transport.pause_reading()
             self._server.loop.call_soon(self._handle_some)
-        elif self._problem:
-            self.refuse(self._problem)
         else:
             self._transport.resume_reading()
 

@@ -15,7 +15,8 @@ import ssl
 import time
 import warnings
 from collections import deque
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from itertools import islice
 from typing import Any, NoReturn, TypeVar
 
 from controller.openflow import codec, connections
@@ -219,7 +220,7 @@ class SwitchSocket:
         self._connection = connection
         self._warn = warn
         self._door = Door()
-        self._messages: deque[bytes] = deque()  # received and checked
+        self._received: Iterator[bytes] = iter(())  # messages that are complete and not yet taken
         self._problem: str | None = None  # why the message after these is rejected
         self._served_by_s = time.monotonic() + connections.SERVED_WITHIN_S
         self._datapath: Any = None
@@ -280,8 +281,11 @@ class SwitchSocket:
         while True:
             # Other connections get their turn, even if this switch never stops sending.
             hub.sleep(0)
-            if self._messages:
-                break
+            taken, messages = self._take_some()
+            if messages:
+                return messages
+            if taken:  # all of them are dropped
+                continue
             if not self.served and time.monotonic() > self._served_by_s:
                 self._problem = connections.LATE
             if self._problem:
@@ -290,17 +294,23 @@ class SwitchSocket:
             received = self._connection.recv(_READ_BYTES)
             if not received:
                 return b""
-            try:
-                self._messages.extend(self._door.messages(received))
-            except MalformedMessage as error:
-                self._problem = str(error)
-        taken = min(connections.IN_A_ROW, len(self._messages))
-        return b"".join(self._messages.popleft() for _ in range(taken))
+            self._received = self._door.messages(received)
+
+    def _take_some(self) -> tuple[int, bytes]:
+        """Returns the number of messages taken, and those of them that the controller reads."""
+        taken, messages = 0, bytearray()
+        try:
+            for message in islice(self._received, connections.IN_A_ROW):
+                taken += 1
+                messages += message
+        except MalformedMessage as error:
+            self._problem = str(error)
+        return taken, bytes(messages)
 
     def refuse(self, problem: str) -> None:
         """Ends the connection and reports the problem."""
         self._warn(connections.closed(self._door, problem))
-        self._messages.clear()
+        self._received = iter(())
         self._end()
 
     def send(self, data: bytes) -> None:
