@@ -18,15 +18,13 @@ from controller.openflow import door
 from controller.openflow.bucket_slots import buckets_in_slots
 from controller.openflow.commands import DropRules, Message, PutGroup, PutRule
 from controller.openflow.descriptions import Bucket
-from controller.openflow.dialects import DIALECTS, OPENFLOW_13, OPENFLOW_15, Dialect
-from controller.openflow.frameworks import load
+from controller.openflow.dialects import DIALECTS, MAX_KNOWN, OPENFLOW_13, OPENFLOW_15, Dialect
 from routing.plan import model as plan
 
 OPENFLOW_VERSIONS = tuple(DIALECTS)
 
 _HEAD = struct.Struct("!BBHI")  # version, type, length, transaction id
 _FLOW_MOD_HEAD = struct.Struct("!BBHIQ")  # the same fields and the cookie
-_PARSER = load("ofproto.ofproto_parser")
 _PROTOCOL = OPENFLOW_13.protocol  # for constants that are the same in both versions
 
 
@@ -185,13 +183,23 @@ def _group_fingerprint(kind: int, buckets: Iterable[Bucket]) -> int:
 
 
 def decode(data: bytes) -> Any:
-    """Returns a switch's message in the framework's form; None if the framework cannot read it.
+    """Returns a switch's message in the framework's form.
 
     Args:
         data: a whole message that `controller.openflow.door` has checked.
+
+    Raises:
+        MalformedMessage: the parsers cannot read it, which is a fault of theirs or of the door.
     """
     version, kind, length, xid = _HEAD.unpack_from(data)
-    return _PARSER.msg(DIALECTS[version].description, version, kind, length, xid, data)
+    dialect = DIALECTS[version]
+    try:
+        # Not `ofproto_parser.msg`, which catches all exceptions and drops the message.
+        return dialect.parser.msg_parser(dialect.description, version, kind, length, xid, data)
+    except Exception as error:  # whatever a switch sends, it must not end the controller
+        raise door.MalformedMessage(
+            f"message type {kind} cannot be parsed: {type(error).__name__}: {error}"
+        ) from error
 
 
 def error_text(message: Any) -> str:

@@ -39,6 +39,7 @@ _SELECTION_15 = struct.Struct("!HHII4x16sQ")
 _NETRONOME, _SELECTION_METHOD = 0x154D, 1
 # The datapath's own hash of addresses and ports, which Open vSwitch also uses without this property.
 _METHOD, _SYMMETRIC_L4 = b"dp_hash", 1
+MAX_KNOWN = 1 << 20  # entries of a cache of rules or their components; many plans would fill any memory
 _SPREAD = 0x9E3779B1  # odd, so that its products with different datapath ids differ modulo 2^32
 
 

@@ -257,9 +257,7 @@ class Connection(asyncio.Protocol):
         elif kind == door.FEATURES_REPLY:
             self._features_received()
         elif kind == door.ERROR or self._identified:
-            message = codec.decode(data)
-            if message is not None:
-                self._decoded(data, message)
+            self._decoded(data, codec.decode(data))
 
     def _features_received(self) -> None:
         if not self._identified:
