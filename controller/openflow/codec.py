@@ -10,7 +10,7 @@ from __future__ import annotations
 import struct
 import zlib
 from collections.abc import Iterable, Mapping
-from functools import cache, lru_cache
+from functools import lru_cache
 from hashlib import blake2b
 from typing import Any, NamedTuple
 
@@ -118,7 +118,7 @@ def _flow_mod(dialect: Dialect, xid: int, cookie: int, tail: bytes) -> bytes:
     return _FLOW_MOD_HEAD.pack(dialect.version, _PROTOCOL.OFPT_FLOW_MOD, length, xid, cookie) + tail
 
 
-@cache
+@lru_cache
 def _deletion(dialect: Dialect, mask: int) -> bytes:
     """Returns the bytes after the cookie in a message that deletes rules by the `mask` bits of the cookie."""
     request = dialect.request(DropRules(0, mask), {})
@@ -137,7 +137,6 @@ class _EncodedRule(NamedTuple):
 # Switches of a fabric share most of their rules, and hashing a rule costs more than everything else about it.
 # Rules are therefore looked up by id first, which stays unique because this table keeps them alive.
 _known_rules: dict[int, dict[int, tuple[plan.Rule, _EncodedRule]]] = {version: {} for version in DIALECTS}
-_MAX_KNOWN = 1 << 20
 
 
 def _encoded_rule(dialect: Dialect, rule: plan.Rule) -> _EncodedRule:
@@ -146,13 +145,13 @@ def _encoded_rule(dialect: Dialect, rule: plan.Rule) -> _EncodedRule:
     if entry:
         return entry[1]
     encoded = _encode_rule(dialect, rule)
-    if len(known) >= _MAX_KNOWN:  # after many plans
+    if len(known) >= MAX_KNOWN:  # after many plans
         known.clear()
     known[id(rule)] = rule, encoded
     return encoded
 
 
-@cache
+@lru_cache(MAX_KNOWN)
 def _encode_rule(dialect: Dialect, rule: plan.Rule) -> _EncodedRule:
     message = dialect.rule(rule)
     digest = blake2b(message, digest_size=plan.FINGERPRINT_BITS // 8).digest()

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Callable, Mapping
-from functools import cache
+from functools import lru_cache
 from typing import Any
 
 from controller.openflow import descriptions
@@ -67,9 +67,9 @@ class Dialect:
             plan.GroupKind.FAST_FAILOVER: self.protocol.OFPGT_FF,
         }
         # Cached: the switches of a fabric share most of their matches, instructions and buckets.
-        self.match = cache(self._match)
-        self.instructions = cache(self._instructions)
-        self.bucket = cache(self._bucket)
+        self.match = lru_cache(MAX_KNOWN)(self._match)
+        self.instructions = lru_cache(MAX_KNOWN)(self._instructions)
+        self.bucket = lru_cache(MAX_KNOWN)(self._bucket)
 
     def request(self, command: Command, ports: Mapping[int, Any]) -> Any:
         """Returns the framework's message for a command; PutRule and PutGroup are encoded separately."""
