@@ -90,8 +90,11 @@ class _Server:
             self.loop.remove_reader(self._listener)
             self.loop.call_later(connections.RETRY_EVERY_S, self.resume)
             return
+        if not self.open.make_room():
+            accepted.close()
+            self.warnings.add(connections.not_accepted(self.open.full))
+            return
         connection = Connection(self)
-        self.open.make_room()
         self.open.add(connection)
         connection.opening = self.loop.create_task(self._open(connection, accepted, address))
 

@@ -182,10 +182,13 @@ class Handshake(load("controller.ofp_handler").OFPHandler):  # type: ignore[misc
                 self._warnings.add(connections.not_accepted(error))
                 hub.sleep(connections.RETRY_EVERY_S)
                 continue
+            hub.sleep(0)  # or all waiting connections would be accepted before any message is handled
+            if not self._open.make_room():
+                connection.close()
+                self._warnings.add(connections.not_accepted(self._open.full))
+                continue
             connection.settimeout(_READ_WITHIN_S)
             switch = SwitchSocket(connection, self._warnings.add)
-            if self._open.make_room():
-                hub.sleep(0)  # or all waiting connections would be accepted before any message is handled
             self._open.add(switch)
             hub.spawn(self._serve, switch, address)  # ends with the connection
 
