@@ -1,8 +1,9 @@
 """OpenFlow codec: encodes commands as bytes, and turns the switches' messages into plain values.
 
 This module loads the framework's parsers (`controller.openflow.frameworks`) but not its event loop: unlike
-`controller.openflow.runtime`, it can be imported anywhere. Both frameworks encode messages identically. The
-fingerprints by which a new controller recognises rules and groups are the same in both versions of OpenFlow.
+`controller.openflow.ryu_runtime`, it can be imported anywhere. Both frameworks encode messages identically.
+The fingerprints by which a new controller recognises rules and groups are the same in both versions of
+OpenFlow.
 """
 
 from __future__ import annotations

@@ -154,6 +154,7 @@ class Connection(asyncio.Protocol):
         if self._ended:
             return
         limit = connections.UNSENT_BYTES_SERVED if self.served else connections.UNSENT_BYTES
+        # Over TLS this leaves out the buffer of the transport below, which the same limit bounds.
         if len(self._unsent) + self._transport.get_write_buffer_size() > limit:
             self.refuse(connections.DEAF)
             return

@@ -267,8 +267,11 @@ class SwitchSocket:
         )
         late = TimeoutError(f"the TLS handshake took longer than {connections.SERVED_WITHIN_S:g} s")
         # The socket's own timeout applies to each read, which a single byte ends.
-        with hub.Timeout(self._served_by_s - time.monotonic(), late):
-            self._connection.do_handshake()
+        try:
+            with hub.Timeout(self._served_by_s - time.monotonic(), late):
+                self._connection.do_handshake()
+        except ValueError as error:  # asyncio's handshake meets it; this one decodes no names in certificates
+            raise OSError(str(error)) from error
 
     def setsockopt(self, level: int, *rest: Any) -> None:
         """Sets a socket option; ignores Ryu's TCP options on a Unix socket."""
