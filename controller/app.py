@@ -264,12 +264,9 @@ class PlanApp:
     def _adapt_groups(self, loop: AdaptiveLoop) -> None:
         ready = self._installer.ready() & self._switches.keys()
         for datapath_id in loop.source.due(ready, time.monotonic()):
-            if datapath_id in self._switches:
-                self._send(self._switches[datapath_id], [Message(ADAPTATION_XID, AskPortStatistics())])
+            self._send(self._switches[datapath_id], [Message(ADAPTATION_XID, AskPortStatistics())])
         restored = loop.restored
         for datapath_id, groups in loop.step(ready):
-            if datapath_id not in self._switches:  # disconnected during the send to another switch
-                continue
             messages = [Message(ADAPTATION_XID, PutGroup(group, True)) for group in groups]
             self._send(self._switches[datapath_id], messages)
         if loop.restored > restored:
@@ -297,7 +294,7 @@ class PlanApp:
         switch.served = True
         report(Connected(datapath_id))
         self._replanner.state.switch_connected(dpid_router(datapath_id))
-        for port in list(switch.ports.values()):  # other messages may change them meanwhile
+        for port in switch.ports.values():
             self._note_port(datapath_id, port)
         if self._loop:
             self._loop.reset(datapath_id)

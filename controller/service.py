@@ -28,6 +28,7 @@ from controller.occupancy.port_statistics import PortStatisticsOccupancy
 from controller.occupancy.queue_handoff import AdaptationRequest, Queues, receive_queues, requested_adaptation
 from controller.occupancy.source import NetlinkOccupancy, OccupancySource
 from controller.openflow import frameworks
+from controller.openflow.runtime import Endpoint, Run
 from controller.replanner import Replanner
 from controller.reports import Fatal, Listening, Planned, Proven, die, report
 from controller.requests import requested_drain
@@ -163,7 +164,7 @@ def serve(arguments: argparse.Namespace) -> None:
     drain_requests = _drain_requests(arguments.requests_from, plan)
 
     # Imported late, because a framework takes a while; and first, because Ryu's replaces the sockets.
-    runtime = importlib.import_module(frameworks.used().runtime)
+    run: Run = importlib.import_module(frameworks.used().runtime).run
     from controller.app import PlanApp
     from controller.openflow import codec, connections
 
@@ -179,7 +180,7 @@ def serve(arguments: argparse.Namespace) -> None:
     report(Listening(arguments.listen))
     application = PlanApp(installer, replanner, loop, drain_requests)
     gc.freeze()  # the plan stays: garbage collection need not traverse it while switches wait
-    runtime.run(listener, context, len(plan.switches), application)
+    run(Endpoint(listener, context, len(plan.switches)), application)
 
 
 def _replanner(arguments: argparse.Namespace, plan: RoutePlan, prover: Prover) -> Replanner:

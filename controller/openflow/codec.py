@@ -1,8 +1,9 @@
 """OpenFlow codec: encodes commands as bytes, and turns the switches' messages into plain values.
 
 This module loads the framework's parsers (`controller.openflow.frameworks`) but not its event loop: unlike
-`controller.openflow.runtime`, it can be imported anywhere. Both frameworks encode messages identically. The
-fingerprints by which a new controller recognises rules and groups are the same in both versions of OpenFlow.
+`controller.openflow.ryu_runtime`, it can be imported anywhere. Both frameworks encode messages identically.
+The fingerprints by which a new controller recognises rules and groups are the same in both versions of
+OpenFlow.
 """
 
 from __future__ import annotations
@@ -10,22 +11,21 @@ from __future__ import annotations
 import struct
 import zlib
 from collections.abc import Iterable, Mapping
-from functools import cache, lru_cache
+from functools import lru_cache
 from hashlib import blake2b
 from typing import Any, NamedTuple
 
+from controller.openflow import door
 from controller.openflow.bucket_slots import buckets_in_slots
 from controller.openflow.commands import DropRules, Message, PutGroup, PutRule
 from controller.openflow.descriptions import Bucket
-from controller.openflow.dialects import DIALECTS, OPENFLOW_13, OPENFLOW_15, Dialect
-from controller.openflow.frameworks import load
+from controller.openflow.dialects import DIALECTS, MAX_KNOWN, OPENFLOW_13, OPENFLOW_15, Dialect
 from routing.plan import model as plan
 
 OPENFLOW_VERSIONS = tuple(DIALECTS)
 
 _HEAD = struct.Struct("!BBHI")  # version, type, length, transaction id
 _FLOW_MOD_HEAD = struct.Struct("!BBHIQ")  # the same fields and the cookie
-_PARSER = load("ofproto.ofproto_parser")
 _PROTOCOL = OPENFLOW_13.protocol  # for constants that are the same in both versions
 
 
@@ -35,8 +35,8 @@ _NO_XID = 0  # the replies are recognised by their types
 
 
 def hello() -> bytes:
-    """Returns the controller's first message, which offers the latest version."""
-    return _HEAD.pack(OPENFLOW_15.version, _PROTOCOL.OFPT_HELLO, _HEAD.size, _NO_XID)
+    """Returns the controller's first message, which lists its versions."""
+    return door.hello(OPENFLOW_VERSIONS, _NO_XID)
 
 
 def features_request(version: int) -> bytes:
@@ -119,7 +119,7 @@ def _flow_mod(dialect: Dialect, xid: int, cookie: int, tail: bytes) -> bytes:
     return _FLOW_MOD_HEAD.pack(dialect.version, _PROTOCOL.OFPT_FLOW_MOD, length, xid, cookie) + tail
 
 
-@cache
+@lru_cache
 def _deletion(dialect: Dialect, mask: int) -> bytes:
     """Returns the bytes after the cookie in a message that deletes rules by the `mask` bits of the cookie."""
     request = dialect.request(DropRules(0, mask), {})
@@ -138,7 +138,6 @@ class _EncodedRule(NamedTuple):
 # Switches of a fabric share most of their rules, and hashing a rule costs more than everything else about it.
 # Rules are therefore looked up by id first, which stays unique because this table keeps them alive.
 _known_rules: dict[int, dict[int, tuple[plan.Rule, _EncodedRule]]] = {version: {} for version in DIALECTS}
-_MAX_KNOWN = 1 << 20
 
 
 def _encoded_rule(dialect: Dialect, rule: plan.Rule) -> _EncodedRule:
@@ -147,13 +146,13 @@ def _encoded_rule(dialect: Dialect, rule: plan.Rule) -> _EncodedRule:
     if entry:
         return entry[1]
     encoded = _encode_rule(dialect, rule)
-    if len(known) >= _MAX_KNOWN:  # after many plans
+    if len(known) >= MAX_KNOWN:  # after many plans
         known.clear()
     known[id(rule)] = rule, encoded
     return encoded
 
 
-@cache
+@lru_cache(MAX_KNOWN)
 def _encode_rule(dialect: Dialect, rule: plan.Rule) -> _EncodedRule:
     message = dialect.rule(rule)
     digest = blake2b(message, digest_size=plan.FINGERPRINT_BITS // 8).digest()
@@ -184,13 +183,23 @@ def _group_fingerprint(kind: int, buckets: Iterable[Bucket]) -> int:
 
 
 def decode(data: bytes) -> Any:
-    """Returns a switch's message in the framework's form; None if the framework cannot read it.
+    """Returns a switch's message in the framework's form.
 
     Args:
         data: a whole message that `controller.openflow.door` has checked.
+
+    Raises:
+        MalformedMessage: the parsers cannot read it, which is a fault of theirs or of the door.
     """
     version, kind, length, xid = _HEAD.unpack_from(data)
-    return _PARSER.msg(DIALECTS[version].description, version, kind, length, xid, data)
+    dialect = DIALECTS[version]
+    try:
+        # Not `ofproto_parser.msg`, which catches all exceptions and drops the message.
+        return dialect.parser.msg_parser(dialect.description, version, kind, length, xid, data)
+    except Exception as error:  # whatever a switch sends, it must not end the controller
+        raise door.MalformedMessage(
+            f"message type {kind} cannot be parsed: {type(error).__name__}: {error}"
+        ) from error
 
 
 def error_text(message: Any) -> str:

@@ -58,9 +58,9 @@ def closed(door: Door, problem: str) -> str:
     return f"closed the connection of {name}: {problem}"
 
 
-def not_accepted(error: OSError) -> str:
+def not_accepted(problem: OSError | str) -> str:
     """Returns the warning of a connection that could not be accepted."""
-    return f"a connection could not be accepted: {error}"
+    return f"a connection could not be accepted: {problem}"
 
 
 def not_encrypted(address: object, error: Exception) -> str:
@@ -91,15 +91,20 @@ C = TypeVar("C", bound=_Connection)
 
 
 class OpenConnections(Generic[C]):
-    """The open connections, whose number is limited."""
+    """The open connections, whose number is limited.
+
+    Attributes:
+        full: says that the limit is reached.
+    """
 
     def __init__(self, switches: int) -> None:
         """Starts with none, for a fabric with some number of switches."""
         self._limit = max(switches, min(2 * switches + _SPARE_CONNECTIONS, _free_descriptors()))
+        self.full = f"the limit of {self._limit} open connections is reached"
         self._open: dict[C, None] = {}  # the oldest first
 
     def make_room(self) -> bool:
-        """Closes a random unserved connection if the limit is reached, and returns whether it was.
+        """Returns whether another connection can be opened; at the limit, closes a random unserved one.
 
         A switch is usually served soon, so a random choice rarely hits it. If the oldest connection were
         closed, a flood would keep out switches that answer late. If the newest one were closed, a client
@@ -107,11 +112,13 @@ class OpenConnections(Generic[C]):
         anyone can claim any id, any number of times.
         """
         if len(self._open) < self._limit:
-            return False
+            return True
         unserved = [connection for connection in self._open if not connection.served]
-        loser = random.choice(unserved or list(self._open))  # noqa: S311  # no secret
+        if not unserved:
+            return False
+        loser = random.choice(unserved)  # noqa: S311  # no secret
         del self._open[loser]
-        loser.refuse(f"the limit of {self._limit} open connections is reached")
+        loser.refuse(self.full)
         return True
 
     def add(self, connection: C) -> None:
@@ -153,7 +160,10 @@ def listen(path: str | None, host: str, port: int) -> socket.socket:
         return _listen_unix(path)
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     # No port sharing: a second controller on the port must fail, rather than receive every other switch.
-    return socket.create_server((host, port), family=family, backlog=_BACKLOG)
+    listener = socket.create_server((host, port), family=family, backlog=_BACKLOG)
+    # Accepted sockets inherit this. asyncio sets it only on sockets that name their protocol.
+    listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    return listener
 
 
 def _listen_unix(path: str) -> socket.socket:

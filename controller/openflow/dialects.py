@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Callable, Mapping
-from functools import cache
+from functools import lru_cache
 from typing import Any
 
 from controller.openflow import descriptions
@@ -39,6 +39,7 @@ _SELECTION_15 = struct.Struct("!HHII4x16sQ")
 _NETRONOME, _SELECTION_METHOD = 0x154D, 1
 # The datapath's own hash of addresses and ports, which Open vSwitch also uses without this property.
 _METHOD, _SYMMETRIC_L4 = b"dp_hash", 1
+MAX_KNOWN = 1 << 20  # entries of a cache of rules or their components; many plans would fill any memory
 _SPREAD = 0x9E3779B1  # odd, so that its products with different datapath ids differ modulo 2^32
 
 
@@ -66,9 +67,9 @@ class Dialect:
             plan.GroupKind.FAST_FAILOVER: self.protocol.OFPGT_FF,
         }
         # Cached: the switches of a fabric share most of their matches, instructions and buckets.
-        self.match = cache(self._match)
-        self.instructions = cache(self._instructions)
-        self.bucket = cache(self._bucket)
+        self.match = lru_cache(MAX_KNOWN)(self._match)
+        self.instructions = lru_cache(MAX_KNOWN)(self._instructions)
+        self.bucket = lru_cache(MAX_KNOWN)(self._bucket)
 
     def request(self, command: Command, ports: Mapping[int, Any]) -> Any:
         """Returns the framework's message for a command; PutRule and PutGroup are encoded separately."""

@@ -12,7 +12,7 @@ Pure: bytes come in, messages go out.
 from __future__ import annotations
 
 import struct
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import ClassVar
 
 _HEAD = struct.Struct("!BBHI")  # version, type, length, transaction id
@@ -29,7 +29,7 @@ _RULES, _PORT_STATISTICS, _GROUPS, _PORTS = 1, 4, 7, 13  # types of multipart re
 _VERSION_BITMAP = 1  # type of a hello's element
 _ELEMENT = struct.Struct("!HH")  # type and length
 _LONGEST_ELEMENT = 64  # of a hello: bits for 480 versions
-_PLAIN_HELLO = struct.Struct("!BBHIHHI")  # with one element, a bitmap with one version
+_PLAIN_HELLO = struct.Struct("!BBHIHHI")  # with one element, a bitmap of one word
 _HELLO_FAILED, _EXPERIMENTER_ERROR = 0, 0xFFFF  # types of errors
 _FEATURES = struct.Struct("!8xQ16x")  # the datapath's id
 _MULTIPART = struct.Struct("!8xHH4x")  # type and flags
@@ -40,6 +40,13 @@ _HALF = struct.Struct("!H")
 # More than any switch of a fabric has; these limits bound the memory that one connection can consume.
 MAX_PORTS = 4096
 MAX_ENTRIES = 1 << 18  # rules or groups in one description, over all of its messages
+
+
+def hello(versions: Iterable[int], xid: int) -> bytes:
+    """Returns a hello that lists versions of OpenFlow."""
+    listed = set(versions)
+    bits = sum(1 << version for version in listed)
+    return _PLAIN_HELLO.pack(max(listed), HELLO, _PLAIN_HELLO.size, xid, _VERSION_BITMAP, 8, bits)
 
 
 def describes_ports(message: bytes) -> bool:
@@ -69,10 +76,12 @@ class Door:
     def messages(self, received: bytes) -> Iterator[bytes]:
         """Yields the messages that are complete after more bytes of the connection.
 
-        A hello is yielded in a reduced form that offers only the negotiated version.
+        Checks each message only when it is reached, so that a caller can do other work in between. A dropped
+        message is yielded as empty bytes. The switch's hello is replaced by one that offers only the
+        negotiated version.
 
         Args:
-            received: the bytes that follow those of the last call.
+            received: the bytes that follow those of the last call, all of whose messages were taken.
 
         Raises:
             MalformedMessage: a message is malformed; all earlier messages have been yielded.
@@ -90,8 +99,8 @@ class Door:
                 start += length
                 if self.version is None:
                     yield self._reduced_hello(version, kind, xid, message)
-                elif self._is_read(version, kind, message):
-                    yield message
+                else:
+                    yield message if self._is_read(version, kind, message) else b""
         finally:
             del self._received[:start]
 
@@ -99,13 +108,13 @@ class Door:
         """Returns a reduced hello that replaces a switch's first message, which must be a hello."""
         if kind != HELLO:
             raise MalformedMessage(f"first message must be a hello, got type {kind}")
-        spoken = self.version = _common_version(version, message)
-        bits = 1 << spoken
-        return _PLAIN_HELLO.pack(version, HELLO, _PLAIN_HELLO.size, xid, _VERSION_BITMAP, 8, bits)
+        self.version = _negotiated_version(version, message)
+        return hello([self.version], xid)
 
     def _is_read(self, version: int, kind: int, message: bytes) -> bool:
         """Checks a message and returns whether the controller reads its type."""
-        if version != self.version:
+        # An echo reply has the version of its request, and Ryu sends one before the version is negotiated.
+        if version != self.version and (kind != ECHO_REPLY or version not in VERSIONS):
             raise MalformedMessage(f"version of a message must be {self.version}, got {version}")
         if kind in _DROPPED:
             return False
@@ -172,14 +181,17 @@ class Door:
     }
 
 
-def _common_version(version: int, hello: bytes) -> int:
-    """Returns the negotiated version: the latest one up to 1.5 that the switch offers.
+def _negotiated_version(version: int, hello: bytes) -> int:
+    """Returns the negotiated version (OpenFlow 1.3.1, section 6.3.1).
+
+    It is the latest version that both ends list. If the switch lists none, it is the earlier one of the
+    versions in the headers of the two hellos.
 
     Args:
         version: the version in the header of the switch's hello.
         hello: the whole message.
     """
-    offered = set(range(1, version + 1))
+    offered = {min(version, _OPENFLOW_15)}
     place = _HEAD.size
     while place < len(hello):
         if len(hello) - place < _ELEMENT.size:
@@ -189,12 +201,13 @@ def _common_version(version: int, hello: bytes) -> int:
             raise MalformedMessage(f"length {length} of a hello's element does not fit the message")
         if kind == _VERSION_BITMAP and length >= 8:
             bits = int.from_bytes(hello[place + 4 : place + 8])
-            offered = {number for number in range(32) if bits >> number & 1}
+            offered = {number for number in range(1, 32) if bits >> number & 1}
         place += length + 7 & ~7  # elements are padded to multiples of 8 bytes
-    spoken = max((number for number in offered if number <= _OPENFLOW_15), default=0)
-    if spoken not in VERSIONS:
-        raise MalformedMessage(f"the switch must speak OpenFlow {' or '.join(VERSIONS.values())}")
-    return spoken
+    common = offered & VERSIONS.keys()
+    if not common:
+        names = ", ".join(f"1.{number - 1}" for number in sorted(offered)) or "none"
+        raise MalformedMessage(f"hello must offer OpenFlow {' or '.join(VERSIONS.values())}, got {names}")
+    return max(common)
 
 
 # ---- entries of multipart replies: each function checks an entry and returns its length ----

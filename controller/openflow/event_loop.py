@@ -4,33 +4,24 @@ from __future__ import annotations
 
 import asyncio
 import os
-import ssl
-from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any, NoReturn, TypeVar
 
 from controller.openflow import codec, connections, door
 from controller.openflow.connections import OpenConnections
-from controller.openflow.runtime import Application, ends_controller
+from controller.openflow.runtime import Application, Endpoint, connection_callback, ends_controller
 from controller.reports import Warnings, die
 from topology.errors import Status
 
 T = TypeVar("T")
 
 
-def run(listener: Any, context: ssl.SSLContext | None, switches: int, application: Application) -> NoReturn:
-    """Runs an application on the connections of a listening socket until the process ends.
-
-    Args:
-        listener: the socket, from `connections.listen`.
-        context: TLS context of the connections; None for plain connections.
-        switches: number of switches of the fabric.
-        application: handles the switches' messages.
-    """
+def run(endpoint: Endpoint, application: Application) -> NoReturn:
+    """Implements `controller.openflow.runtime.Run`."""
     try:
         loop = asyncio.new_event_loop()
-        listener.setblocking(False)
-        server = _Server(loop, listener, context, switches, application)
+        endpoint.listener.setblocking(False)
+        server = _Server(loop, endpoint, application)
         loop.set_exception_handler(server.connection_failed)
         # Loads what computes in threads while there are descriptors for it.
         loop.run_until_complete(loop.run_in_executor(None, int))
@@ -66,21 +57,14 @@ class _EventLoop:
 class _Server:
     """Accepts connections, one in each turn of the loop, so that those accepted before are served."""
 
-    def __init__(
-        self,
-        loop: asyncio.AbstractEventLoop,
-        listener: Any,
-        context: ssl.SSLContext | None,
-        switches: int,
-        application: Application,
-    ) -> None:
+    def __init__(self, loop: asyncio.AbstractEventLoop, endpoint: Endpoint, application: Application) -> None:
         self.loop = loop
         self.application = application
-        self.open: OpenConnections[Connection] = OpenConnections(switches)
-        self.echo_every_s = connections.echo_every_s(switches)
+        self.open: OpenConnections[Connection] = OpenConnections(endpoint.switches)
+        self.echo_every_s = connections.echo_every_s(endpoint.switches)
         self.warnings = Warnings()
-        self._listener = listener
-        self._context = context
+        self._listener = endpoint.listener
+        self._context = endpoint.context
 
     def connection_failed(self, _loop: asyncio.AbstractEventLoop, details: dict[str, Any]) -> None:
         """Reports an error in asyncio's own code, which has ended a connection, such as one in TLS.
@@ -106,8 +90,11 @@ class _Server:
             self.loop.remove_reader(self._listener)
             self.loop.call_later(connections.RETRY_EVERY_S, self.resume)
             return
+        if not self.open.make_room():
+            accepted.close()
+            self.warnings.add(connections.not_accepted(self.open.full))
+            return
         connection = Connection(self)
-        self.open.make_room()
         self.open.add(connection)
         connection.opening = self.loop.create_task(self._open(connection, accepted, address))
 
@@ -138,8 +125,7 @@ class Connection(asyncio.Protocol):
         self._server = server
         self._door = door.Door()
         self._transport: Any = None
-        self._messages: deque[bytes] = deque()  # received and checked
-        self._problem: str | None = None  # why the message after these is rejected
+        self._received: Iterator[bytes] = iter(())  # messages that are complete and not yet handled
         self._unsent = bytearray()  # sent together at the end of this turn of the loop
         self._identified = self._known = False  # whether the switch has sent its id, and its ports
         self._ended = False
@@ -168,6 +154,7 @@ class Connection(asyncio.Protocol):
         if self._ended:
             return
         limit = connections.UNSENT_BYTES_SERVED if self.served else connections.UNSENT_BYTES
+        # Over TLS this leaves out the buffer of the transport below, which the same limit bounds.
         if len(self._unsent) + self._transport.get_write_buffer_size() > limit:
             self.refuse(connections.DEAF)
             return
@@ -175,7 +162,7 @@ class Connection(asyncio.Protocol):
             self._server.loop.call_soon(self._flush)
         self._unsent += data
 
-    @ends_controller("a switch's connection")
+    @connection_callback
     def _flush(self) -> None:
         if not self._ended:
             self._transport.write(self._unsent)
@@ -188,7 +175,6 @@ class Connection(asyncio.Protocol):
 
     def _end(self) -> None:
         self._ended = True
-        self._messages.clear()
         if self._transport is None:
             self.opening.cancel()
             self.forget()
@@ -203,34 +189,37 @@ class Connection(asyncio.Protocol):
 
     # ---- calls of the loop ----
 
-    @ends_controller("a switch's connection")
+    @connection_callback
     def connection_made(self, transport: Any) -> None:
         """Greets the switch."""
         self._transport = transport
         self.send(codec.hello())
 
-    @ends_controller("a switch's connection")
+    @connection_callback
     def data_received(self, data: bytes) -> None:
         """Handles the messages that are complete with these bytes."""
-        try:
-            self._messages.extend(self._door.messages(data))
-        except door.MalformedMessage as error:
-            self._problem = str(error)
+        self._received = self._door.messages(data)  # reading is paused until the ones before are handled
         self._handle_some()
 
-    @ends_controller("a switch's connection")
+    @connection_callback
     def _handle_some(self) -> None:
         """Handles some messages, and reads on when all are handled; others get their turn in between."""
-        for _ in range(min(connections.IN_A_ROW, len(self._messages))):
-            if not self._ended:  # by the message before
-                self._handle(self._messages.popleft())
+        taken = 0
+        try:
+            while taken < connections.IN_A_ROW and not self._ended:
+                data = next(self._received, None)
+                if data is None:
+                    break
+                taken += 1
+                if data:
+                    self._handle(data)
+        except door.MalformedMessage as error:
+            self.refuse(str(error))
         if self._ended:
             return
-        if self._messages:
+        if taken == connections.IN_A_ROW:
             self._transport.pause_reading()
             self._server.loop.call_soon(self._handle_some)
-        elif self._problem:
-            self.refuse(self._problem)
         else:
             self._transport.resume_reading()
 
@@ -238,19 +227,19 @@ class Connection(asyncio.Protocol):
         """Ends the connection when the switch has closed its half."""
         self._end()
 
-    @ends_controller("a switch's connection")
+    @connection_callback
     def connection_lost(self, _error: Exception | None) -> None:
         """Forgets the connection, and reports the end of a known switch to the application."""
         self.forget()
         if self._known:
             self._server.application.disconnected(self)
 
-    @ends_controller("a switch's connection")
+    @connection_callback
     def _time_is_up(self) -> None:
         if not self.served:
             self.refuse(connections.LATE)
 
-    @ends_controller("a switch's connection")
+    @connection_callback
     def _echo(self) -> None:
         if self._unanswered > connections.UNANSWERED_ECHOES:
             self._end()  # a switch that hangs; the application reports that it has disconnected
@@ -272,9 +261,7 @@ class Connection(asyncio.Protocol):
         elif kind == door.FEATURES_REPLY:
             self._features_received()
         elif kind == door.ERROR or self._identified:
-            message = codec.decode(data)
-            if message is not None:
-                self._decoded(data, message)
+            self._decoded(data, codec.decode(data))
 
     def _features_received(self) -> None:
         if not self._identified:

@@ -7,8 +7,11 @@ everything but long computations runs in one thread, so that the application nee
 from __future__ import annotations
 
 import functools
+import socket
+import ssl
 from collections.abc import Callable, Mapping
-from typing import Any, ParamSpec, Protocol, TypeVar
+from dataclasses import dataclass
+from typing import Any, NoReturn, ParamSpec, Protocol, TypeVar
 
 from controller.reports import die
 
@@ -84,6 +87,28 @@ class Application(Protocol):
         """
 
 
+@dataclass(frozen=True)
+class Endpoint:
+    """Where the switches of a fabric connect.
+
+    Attributes:
+        listener: the socket, from `connections.listen`.
+        context: TLS context of the connections; None for plain connections.
+        switches: number of switches of the fabric.
+    """
+
+    listener: socket.socket
+    context: ssl.SSLContext | None
+    switches: int
+
+
+class Run(Protocol):
+    """The function `run` of a runtime's module."""
+
+    def __call__(self, endpoint: Endpoint, application: Application) -> NoReturn:
+        """Runs an application on the connections of an endpoint until the process ends."""
+
+
 def ends_controller(title: str) -> Callable[[Callable[P, T]], Callable[P, T]]:
     """Returns a decorator of functions whose exceptions end the controller.
 
@@ -104,3 +129,6 @@ def ends_controller(title: str) -> Callable[[Callable[P, T]], Callable[P, T]]:
         return guarded
 
     return decorated
+
+
+connection_callback = ends_controller("a switch's connection")

@@ -15,14 +15,15 @@ import ssl
 import time
 import warnings
 from collections import deque
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from itertools import islice
 from typing import Any, NoReturn, TypeVar
 
 from controller.openflow import codec, connections
 from controller.openflow.connections import OpenConnections
-from controller.openflow.door import Door, MalformedMessage
+from controller.openflow.door import HELLO, Door, MalformedMessage
 from controller.openflow.frameworks import load
-from controller.openflow.runtime import Application, ends_controller
+from controller.openflow.runtime import Application, Endpoint, connection_callback, ends_controller
 from controller.reports import Warnings, die
 from topology.errors import Status
 
@@ -55,22 +56,15 @@ _PIECE_BYTES = 64  # memory of a queued piece beyond its content
 _READ_WITHIN_S = 10.0  # of one read during the TLS handshake
 
 
-def run(listener: Any, context: ssl.SSLContext | None, switches: int, application: Application) -> NoReturn:
-    """Runs an application on the connections of a listening socket until one of Ryu's threads ends.
-
-    Args:
-        listener: the socket, from `connections.listen`.
-        context: TLS context of the connections; None for plain connections.
-        switches: number of switches of the fabric.
-        application: handles the switches' messages.
-    """
+def run(endpoint: Endpoint, application: Application) -> NoReturn:
+    """Implements `controller.openflow.runtime.Run`; the end of any of Ryu's threads ends the process."""
     _cfg.CONF(args=[], project="polarlab")
     # A switch that stays connected but answers no echo requests is disconnected after some seconds.
-    _cfg.CONF.set_override("echo_request_interval", connections.echo_every_s(switches))
+    _cfg.CONF.set_override("echo_request_interval", connections.echo_every_s(endpoint.switches))
     _cfg.CONF.set_override("maximum_unreplied_echo_requests", connections.UNANSWERED_ECHOES)
     tpool.execute(int)  # starts its threads while there are descriptors for them
     manager = _app_manager.AppManager.get_instance()
-    handshake = manager.instantiate(Handshake, listener, context, switches)
+    handshake = manager.instantiate(Handshake, endpoint)
     forwarder = manager.instantiate(_Forwarder, application)
     handshake.start()
     forwarder.start()
@@ -122,7 +116,7 @@ class _Forwarder(RyuApplication):  # type: ignore[misc]
         _spawn(title, lambda: then(tpool.execute(function)))
 
     @_on(_events.EventOFPStateChange, [_handler.MAIN_DISPATCHER, _handler.DEAD_DISPATCHER])
-    @ends_controller("a switch's connection")
+    @connection_callback
     def state_changed(self, event: Any) -> None:
         """Forwards the end of a handshake or of a connection."""
         switch = event.datapath.socket
@@ -146,7 +140,7 @@ class _Forwarder(RyuApplication):  # type: ignore[misc]
         ],
         _handler.MAIN_DISPATCHER,
     )
-    @ends_controller("a switch's connection")
+    @connection_callback
     def received(self, event: Any) -> None:
         """Forwards a message."""
         self._application.received(event.msg.datapath.socket, event.msg)
@@ -155,7 +149,7 @@ class _Forwarder(RyuApplication):  # type: ignore[misc]
         _events.EventOFPErrorMsg,
         [_handler.HANDSHAKE_DISPATCHER, _handler.CONFIG_DISPATCHER, _handler.MAIN_DISPATCHER],
     )
-    @ends_controller("a switch's connection")
+    @connection_callback
     def error_received(self, event: Any) -> None:
         """Forwards an error."""
         self._application.received(event.msg.datapath.socket, event.msg)
@@ -166,11 +160,11 @@ class Handshake(load("controller.ofp_handler").OFPHandler):  # type: ignore[misc
 
     error_msg_handler = None  # would only log, which takes a millisecond for each error of a switch
 
-    def __init__(self, listener: Any, context: ssl.SSLContext | None, switches: int) -> None:
+    def __init__(self, endpoint: Endpoint) -> None:
         super().__init__()
-        self._listener = listener
-        self._context = context
-        self._open: OpenConnections[SwitchSocket] = OpenConnections(switches)
+        self._listener = endpoint.listener
+        self._context = endpoint.context
+        self._open: OpenConnections[SwitchSocket] = OpenConnections(endpoint.switches)
         self._warnings = Warnings()
 
     def start(self) -> None:
@@ -188,10 +182,13 @@ class Handshake(load("controller.ofp_handler").OFPHandler):  # type: ignore[misc
                 self._warnings.add(connections.not_accepted(error))
                 hub.sleep(connections.RETRY_EVERY_S)
                 continue
+            hub.sleep(0)  # or all waiting connections would be accepted before any message is handled
+            if not self._open.make_room():
+                connection.close()
+                self._warnings.add(connections.not_accepted(self._open.full))
+                continue
             connection.settimeout(_READ_WITHIN_S)
             switch = SwitchSocket(connection, self._warnings.add)
-            if self._open.make_room():
-                hub.sleep(0)  # or all waiting connections would be accepted before any message is handled
             self._open.add(switch)
             hub.spawn(self._serve, switch, address)  # ends with the connection
 
@@ -226,7 +223,7 @@ class SwitchSocket:
         self._connection = connection
         self._warn = warn
         self._door = Door()
-        self._messages: deque[bytes] = deque()  # received and checked
+        self._received: Iterator[bytes] = iter(())  # messages that are complete and not yet taken
         self._problem: str | None = None  # why the message after these is rejected
         self._served_by_s = time.monotonic() + connections.SERVED_WITHIN_S
         self._datapath: Any = None
@@ -270,8 +267,11 @@ class SwitchSocket:
         )
         late = TimeoutError(f"the TLS handshake took longer than {connections.SERVED_WITHIN_S:g} s")
         # The socket's own timeout applies to each read, which a single byte ends.
-        with hub.Timeout(self._served_by_s - time.monotonic(), late):
-            self._connection.do_handshake()
+        try:
+            with hub.Timeout(self._served_by_s - time.monotonic(), late):
+                self._connection.do_handshake()
+        except ValueError as error:  # asyncio's handshake meets it; this one decodes no names in certificates
+            raise OSError(str(error)) from error
 
     def setsockopt(self, level: int, *rest: Any) -> None:
         """Sets a socket option; ignores Ryu's TCP options on a Unix socket."""
@@ -287,8 +287,11 @@ class SwitchSocket:
         while True:
             # Other connections get their turn, even if this switch never stops sending.
             hub.sleep(0)
-            if self._messages:
-                break
+            taken, messages = self._take_some()
+            if messages:
+                return messages
+            if taken:  # all of them are dropped
+                continue
             if not self.served and time.monotonic() > self._served_by_s:
                 self._problem = connections.LATE
             if self._problem:
@@ -297,17 +300,23 @@ class SwitchSocket:
             received = self._connection.recv(_READ_BYTES)
             if not received:
                 return b""
-            try:
-                self._messages.extend(self._door.messages(received))
-            except MalformedMessage as error:
-                self._problem = str(error)
-        taken = min(connections.IN_A_ROW, len(self._messages))
-        return b"".join(self._messages.popleft() for _ in range(taken))
+            self._received = self._door.messages(received)
+
+    def _take_some(self) -> tuple[int, bytes]:
+        """Returns the number of messages taken, and those of them that the controller reads."""
+        taken, messages = 0, bytearray()
+        try:
+            for message in islice(self._received, connections.IN_A_ROW):
+                taken += 1
+                messages += message
+        except MalformedMessage as error:
+            self._problem = str(error)
+        return taken, bytes(messages)
 
     def refuse(self, problem: str) -> None:
         """Ends the connection and reports the problem."""
         self._warn(connections.closed(self._door, problem))
-        self._messages.clear()
+        self._received = iter(())
         self._end()
 
     def send(self, data: bytes) -> None:
@@ -326,6 +335,8 @@ class SwitchSocket:
             self.refuse(connections.DEAF)
         if self._ended:
             raise OSError("the connection has ended")
+        if data[1] == HELLO:
+            data = codec.hello()  # Ryu's does not list the versions
         self._unsent.append(data)
         self._unsent_bytes += len(data) + _PIECE_BYTES
         if not self._sending:

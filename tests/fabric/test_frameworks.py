@@ -83,6 +83,26 @@ def test_a_lost_link_is_planned_around_and_its_return_noticed(network, framework
         assert not fabric.controller.refusals
 
 
+@pytest.mark.parametrize("framework", FRAMEWORKS, indirect=True)
+@pytest.mark.tried_again
+def test_a_switch_with_1_3_and_1_4_speaks_1_3(network, framework):
+    """Both ends list their versions; without the controller's list, the switch would speak 1.4."""
+    switch = network.switches[1]
+    vsctl = f"ovs-vsctl --db=unix:{network.run_dir}/{switch.name}.sock"
+    with controlled(replace(OPTIONS, framework=framework), network, QUIET) as fabric:
+        rules = len(switch.dpctl("dump-flows").splitlines())
+        switch.cmd(f"{vsctl} del-controller {switch.name}")
+        switch.cmd(f"{vsctl} set bridge {switch.name} protocols=OpenFlow13,OpenFlow14")
+        try:
+            switch.dpctl("del-flows")
+            switch.cmd(f"{vsctl} set-controller {switch.name} {network.controller_target}")
+            eventually(lambda: len(switch.dpctl("dump-flows").splitlines()) == rules)
+            eventually(lambda: probe_all_pairs(fabric) == ([], 2))
+            assert not fabric.controller.warnings
+        finally:
+            switch.cmd(f"{vsctl} set bridge {switch.name} protocols=OpenFlow13,OpenFlow15")
+
+
 @each_other_framework
 @pytest.mark.slow
 @pytest.mark.tried_again

@@ -8,6 +8,7 @@ from dataclasses import replace
 from types import SimpleNamespace
 
 import pytest
+from support.builders.openflow_messages import samples
 
 from controller.openflow.commands import (
     AskGroups,
@@ -20,6 +21,7 @@ from controller.openflow.commands import (
     PutRule,
     SetPortState,
 )
+from controller.openflow.door import MalformedMessage
 from controller.openflow.frameworks import load
 from routing.algorithms.valiant import INTERMEDIATES
 from routing.plan.model import GroupKind
@@ -32,8 +34,10 @@ with warnings.catch_warnings():
     header = load("ofproto.ofproto_parser").header
     ProtocolDesc = load("ofproto.ofproto_protocol").ProtocolDesc
 
+    from controller.openflow import codec
     from controller.openflow.codec import (
         OPENFLOW_VERSIONS,
+        decode,
         described_groups,
         encode,
         error_text,
@@ -181,3 +185,47 @@ def test_an_experimenters_error_is_named_by_its_own_type():
     common = {"version": 4, "type": protocol.OFPET_EXPERIMENTER, "code": None}
     message = SimpleNamespace(**common, experimenter=0x2320, exp_type=7)
     assert error_text(message).endswith("0x2320, type 7")
+
+
+# ---- the switches' messages ----
+
+
+@pytest.fixture
+def failing_parser(monkeypatch):
+    """Makes the parser of ports raise an exception."""
+
+    def fail(error):
+        def parse(_message, _place):
+            raise error
+
+        monkeypatch.setattr(OPENFLOW_15.parser.OFPPort, "parser", parse)
+
+    return fail
+
+
+def port_description():
+    return next(one for one in samples(6) if one[:2] == b"\6\x13" and one[8:10] == b"\0\x0d")
+
+
+def test_a_message_that_the_parsers_refuse_is_malformed(failing_parser):
+    assert decode(port_description()).body
+    failing_parser(struct.error("broken on purpose"))
+    with pytest.raises(MalformedMessage, match="broken on purpose"):
+        decode(port_description())
+
+
+def test_ctrl_c_in_a_parser_is_not_swallowed(failing_parser):
+    failing_parser(KeyboardInterrupt())
+    with pytest.raises(KeyboardInterrupt):
+        decode(port_description())
+
+
+# ---- memory ----
+
+
+def test_no_cache_of_encoded_rules_grows_without_a_limit():
+    """A controller that replans for months encodes any number of rules."""
+    held = [*vars(codec).values(), *vars(OPENFLOW_13).values(), *vars(OPENFLOW_15).values()]
+    caches = [one for one in held if hasattr(one, "cache_info")]
+    assert len(caches) > 6
+    assert all(one.cache_info().maxsize is not None for one in caches)

@@ -31,7 +31,7 @@ def test_messages_that_the_controller_reads_come_out_as_they_are(door, version):
     for sent in samples(version):
         kind, reply = sent[1], sent[9] if sent[1] == 19 else None
         if kind in UNASKED:
-            assert list(door.messages(sent)) == []
+            assert list(door.messages(sent)) == [b""]
         elif kind in READ - {0} and reply in (None, 1, 4, 7, 13):
             assert list(door.messages(sent)) == [sent]
         else:
@@ -59,6 +59,7 @@ def test_they_come_out_whole_however_they_arrive(version):
         (message(6, 0), 6),
         (message(9, 0), 6),  # a later one has the earlier ones, too
         (message(6, 0, struct.pack("!HHI", 1, 8, 1 << 4 | 1 << 1)), 4),
+        (message(5, 0, struct.pack("!HHI", 1, 8, 1 << 5 | 1 << 4)), 4),  # 1.3 and 1.4
         (message(6, 0, struct.pack("!HHII4x", 1, 12, 1 << 6, 0)), 6),  # two words, padded
         (message(6, 0, struct.pack("!HHI", 7, 8, 0) + struct.pack("!HHI", 1, 8, 1 << 4)), 4),
     ],
@@ -67,7 +68,7 @@ def test_of_a_hello_the_version_to_be_spoken_is_left(sent, spoken):
     opened = Door()
     (out,) = opened.messages(sent)
     assert opened.version == spoken
-    assert out[8:] == struct.pack("!HHI", 1, 8, 1 << spoken)
+    assert out == message(spoken, 0, struct.pack("!HHI", 1, 8, 1 << spoken))
 
 
 @pytest.mark.parametrize(
@@ -79,7 +80,7 @@ def test_of_a_hello_the_version_to_be_spoken_is_left(sent, spoken):
         message(6, 0, struct.pack("!HH", 1, 4000) + bytes(3996)),
         message(1, 0),
         message(5, 0),
-        message(6, 0, struct.pack("!HHI", 1, 8, 1 << 5 | 1 << 4)),
+        message(6, 0, struct.pack("!HHI", 1, 8, 1 << 5 | 1 << 1)),
         message(6, 2),
         message(6, 6, bytes(24)),
         b"\6\0\0\0\0\0\0\1",
@@ -146,7 +147,16 @@ def test_the_actions_of_a_bucket_end_within_it(version):
 
 @VERSIONS
 def test_a_message_of_another_version_is_refused(door, version):
-    refused(door, message(10 - version, 2), "version")
+    for kind in (2, 21):
+        refused(door, message(10 - version, kind), "version")
+
+
+@VERSIONS
+def test_an_echo_reply_has_the_version_of_its_request(door, version):
+    """Ryu sends an echo request before it has negotiated the version."""
+    reply = message(10 - version, 3)
+    assert list(door.messages(reply)) == [reply]
+    refused(door, message(5, 3), "version")
 
 
 @VERSIONS
