@@ -242,9 +242,8 @@ def audit(command: Sequence[str | Path], what: str, *, unaudited: bool) -> None:
         )
     if unknown or not count:
         which = f"{len(unknown)} of {count} packages" if count else "any package"
-        text = (
-            f"pip-audit could not look up {which} of {what}: {last_line(done.stderr) or 'it gives no reason'}"
-        )
+        reason = next(iter(unknown.values()), last_line(done.stderr)) or "it gives no reason"
+        text = f"pip-audit could not look up {which} of {what}: {reason}"
         if not unaudited:
             raise ReleaseError(f"{text}; --unaudited continues without it")
         say(f"NOT AUDITED: {text}")
@@ -252,8 +251,8 @@ def audit(command: Sequence[str | Path], what: str, *, unaudited: bool) -> None:
         say(f"pip-audit knows no hole of the {count} packages of {what}")
 
 
-def read_audit(text: str) -> tuple[list[str], list[str], int]:
-    """Returns (known holes, packages that could not be looked up, number of packages) of pip-audit's JSON.
+def read_audit(text: str) -> tuple[list[str], dict[str, str], int]:
+    """Returns (known holes, package -> why it was not looked up, number of packages) of pip-audit's JSON.
 
     PolarLab itself is in no package index.
     """
@@ -262,7 +261,8 @@ def read_audit(text: str) -> tuple[list[str], list[str], int]:
     holes = [
         f"{one['name']} {one['version']} ({hole['id']})" for one in others for hole in one.get("vulns", ())
     ]
-    return holes, [one["name"] for one in others if "skip_reason" in one], len(others)
+    unknown = {one["name"]: one["skip_reason"] for one in others if "skip_reason" in one}
+    return holes, unknown, len(others)
 
 
 def add_image(version: str, *, draft: bool) -> None:

@@ -70,8 +70,8 @@ def test_holes_and_packages_without_an_answer_are_told_apart():
         {"name": "unknown", "skip_reason": "not found"},
     ]
     text = json.dumps({"dependencies": packages, "fixes": []})
-    assert release.read_audit(text) == (["bad 2 (CVE-1)"], ["unknown"], 3)
-    assert release.read_audit("") == ([], [], 0)
+    assert release.read_audit(text) == (["bad 2 (CVE-1)"], {"unknown": "not found"}, 3)
+    assert release.read_audit("") == ([], {}, 0)
 
 
 @pytest.fixture
@@ -89,12 +89,17 @@ def auditor(tmp_path):
     return make
 
 
-@pytest.mark.parametrize("packages", [(), ({"name": "a", "skip_reason": "not found"},)])
-def test_a_service_without_an_answer_ends_the_release_unless_that_is_accepted(auditor, capsys, packages):
+@pytest.mark.parametrize(
+    ("packages", "reason"),
+    [((), "no route to host"), (({"name": "a", "skip_reason": "a is in no index"},), "a is in no index")],
+)
+def test_a_service_without_an_answer_ends_the_release_unless_that_is_accepted(
+    auditor, capsys, packages, reason
+):
     program = auditor(*packages)
     with pytest.raises(release.ReleaseError, match="--unaudited") as error:
         release.audit([program], "the lock", unaudited=False)
-    assert "no route to host" in str(error.value)
+    assert reason in str(error.value)
     release.audit([program], "the lock", unaudited=True)
     assert "NOT AUDITED" in capsys.readouterr().err
 
