@@ -9,11 +9,15 @@ export PYTHONDONTWRITEBYTECODE :=
 
 .PHONY: setup dev lock demo test test-all test-frameworks test-pythons test-oldest test-systems mutations fuzz vm-test container container-test lint bench docs keys citations licences stubs messages digests benchmarks package release clean help
 
+# Made by whoever runs make, and the checkout's owner's if that is root: targets with sudo would leave them to root.
+build results:
+	@mkdir -p $@ && chown --reference=. $@
+
 setup: ## install programs, kernel settings, and .venv/ with the polarlab command
 	@$(SUDO) vagrant/provision.sh
 
 # Run this after changing the requirements in setup.cfg, or to take newer versions. It takes some minutes.
-lock: ## update vagrant/requirements.lock to the newest versions that setup.cfg allows, with hashes
+lock: | build ## update vagrant/requirements.lock to the newest versions that setup.cfg allows, with hashes
 	@/usr/bin/python3 -m venv --clear build/lock
 	@build/lock/bin/pip install -qq --disable-pip-version-check pip-tools
 	@CUSTOM_COMPILE_COMMAND="make lock" build/lock/bin/pip-compile --quiet --upgrade --generate-hashes --allow-unsafe \
@@ -51,15 +55,17 @@ test test-all:
 
 # Code that needs no Mininet also works on other versions of Python than the system's.
 test-pythons: PYTHONS = python3.12 python3.13 python3.14
-test-pythons: ## run unit tests on other versions of Python; PYTHONS="..." names the interpreters
+test-pythons: | build ## run unit tests on other versions of Python; PYTHONS="..." names the interpreters
 	@tests/pythons.sh $(PYTHONS)
 
-# The lower bounds in setup.cfg must be true: pip always takes the newest versions, but uv can take the oldest.
+# The lower bounds in setup.cfg must be true on the system's Python: pip always takes the newest versions, but uv
+# can take the oldest. Tests leave root's byte code in the environment.
 # A newer pyparsing warns about the calls of older versions of matplotlib.
 test-oldest: SELECT = -m "not slow" tests/unit
-test-oldest: ## run unit tests with the oldest packages that setup.cfg allows; SELECT="..." chooses tests
+test-oldest: | build ## run unit tests with the oldest packages that setup.cfg allows; SELECT="..." chooses tests
 	@$(SUDO) vagrant/provision.sh tests
-	@/usr/bin/python3 -m venv --clear build/oldest
+	@$(SUDO) rm -rf build/oldest
+	@/usr/bin/python3 -m venv build/oldest
 	@cp .venv/lib/python3*/site-packages/system-packages.pth build/oldest/lib/python3*/site-packages/
 	@build/oldest/bin/pip install -qq --disable-pip-version-check uv
 	@build/oldest/bin/uv pip install --quiet --python build/oldest/bin/python --resolution lowest-direct \
@@ -87,26 +93,28 @@ fuzz: ## run generated attacks; N=inputs of each, SEED repeats a run, ATTACKS=".
 	@$(SUDO) vagrant/provision.sh tests
 	@$(SUDO) $(VENV)/python tests/fuzz $(if $(N),--count $(N)) $(if $(SEED),--seed $(SEED)) $(ATTACKS)
 
+# Settings of debootstrap, which sudo would drop.
+MIRROR = $(foreach name,DEBIAN_MIRROR APT_SETTINGS,$(if $($(name)),$(name)='$($(name))'))
+VM = $(SUDO) env PYTHONPATH=tests $(MIRROR) $(VENV)/python -m
 # Creates a virtual machine with the kernel's datapath; TESTS="..." runs other tests in it.
-vm-test: ## test the kernel datapath in a virtual machine
+vm-test: | build results ## test the kernel datapath in a virtual machine
 	@$(SUDO) vagrant/provision.sh vm-test
-	@$(SUDO) $(VENV)/python tests/vm $(TESTS)
+	@$(VM) vm $(TESTS)
 
 # ENGINE="docker" chooses another program, BUILD="--no-cache" adds options.
-ENGINE = $(if $(shell command -v podman),$(SUDO) podman,docker)
 container: ## build the container image polarlab, with Podman or Docker
-	@$(ENGINE) build $(BUILD) --file Containerfile --tag polarlab .
+	@$(or $(ENGINE),$(if $(shell command -v podman),$(SUDO) podman,docker)) build $(BUILD) --file Containerfile --tag polarlab .
 
-# Needs Podman or Docker, and debootstrap where Debian's image cannot be fetched.
-container-test: ## build the container image and test it: its size, its user, fabrics in it
+# Needs Podman or Docker (ENGINE="docker" chooses), and debootstrap where Debian's image cannot be fetched.
+container-test: | build ## build the container image and test it: its size, its user, fabrics in it
 	@$(SUDO) vagrant/provision.sh dev
-	@$(SUDO) $(VENV)/python -m pytest -q -rP tests/container
+	@$(SUDO) env $(MIRROR) $(if $(ENGINE),ENGINE='$(ENGINE)') $(VENV)/python -m pytest -q -rP tests/container
 
 # Debian's names of releases; `make test-systems SYSTEMS=trixie TESTS=tests/unit` runs only these tests there.
 SYSTEMS := bookworm trixie testing
-test-systems: ## set-up, demo and tests in root file systems of other Debian releases
+test-systems: | build results ## set-up, demo and tests in root file systems of other Debian releases
 	@$(SUDO) vagrant/provision.sh systems
-	@$(SUDO) $(VENV)/python tests/vm/systems.py $(SYSTEMS) $(if $(TESTS),--tests $(TESTS))
+	@$(VM) vm.systems $(SYSTEMS) $(if $(TESTS),--tests $(TESTS))
 
 lint: dev ## check style, types, layers, spelling
 	@$(VENV)/ruff check .
@@ -117,12 +125,12 @@ lint: dev ## check style, types, layers, spelling
 	@$(VENV)/codespell
 	@$(VENV)/python tests/language.py
 
-bench: ## run the benchmarks; ROWS="..." chooses rows, BEFORE=COMMIT compares with a commit
+bench: | build results ## run the benchmarks; ROWS="..." chooses rows, BEFORE=COMMIT compares with a commit
 	@$(SUDO) vagrant/provision.sh tests
 	@$(SUDO) env $(if $(BEFORE),BEFORE=$(BEFORE)) $(VENV)/python tests/bench $(ROWS)
 
 # Pages that follow from the code are generated first, in build/docs/.
-docs: ## build the documentation's site in site/
+docs: | build ## build the documentation's site in site/
 	@$(SUDO) vagrant/provision.sh docs
 	@$(VENV)/python docs/generate/assembly.py
 	@PYTHONPATH=docs/generate $(VENV)/python -m zensical build --strict --clean
@@ -152,18 +160,18 @@ keys: ## update docs/reference/keys.md, the meaning of all keys and columns of r
 
 # The source archive is built first, and the wheel from it: a file that the archive lacks is missing in the wheel, too.
 package: dev ## build the wheel and the source archive in dist/
-	@rm -rf dist build
+	@rm -rf dist
 	@$(VENV)/python -m build
 	@ls -l dist
 
-# For a release, set its version in setup.cfg, CITATION.cff and CHANGELOG.md (a test compares them); lint,
-# test-all, test-pythons, test-oldest, vm-test and bench must have passed. FILES="..." are added to it.
-release: dev ## build, try and describe a release in dist/; ARGS="--draft" takes an unreleased changelog
-	@$(VENV)/python tests/release.py $(ARGS) $(FILES)
+# CONTRIBUTING.md lists what comes before it. ARGS="--draft --no-container" tries the rest at any time.
+release: dev | build results ## build, try and describe a release in dist/; ARGS="--draft" takes an unreleased changelog
+	@$(SUDO) vagrant/provision.sh systems
+	@env $(MIRROR) $(if $(ENGINE),ENGINE='$(ENGINE)') $(VENV)/python tests/release.py $(ARGS)
 
 clean: ## remove crashed fabrics and build files
 	@if [ -x $(POLARLAB) ]; then $(SUDO) $(POLARLAB) clean; fi
-	@rm -rf build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis site .cache
+	@$(SUDO) rm -rf build dist *.egg-info .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis site .cache
 
 help: ## print this list
 	@sed -n 's/^\([a-z-]*\):.* ## \(.*\)/\1: \2/p' Makefile

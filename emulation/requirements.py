@@ -15,10 +15,6 @@ from topology.errors import MachineError, UsageError
 
 DATAPATHS = ("auto", "kernel", "user")
 _ARCHITECTURE = {"x86_64": "amd64", "aarch64": "arm64"}.get(platform.machine(), platform.machine())
-KERNEL_WITH_ALL = (
-    f"Debian's cloud kernel has it (apt-get install linux-image-cloud-{_ARCHITECTURE}), and so does the VM "
-    "(vagrant/)"
-)
 
 PROGRAMS = {
     "ovs-vswitchd": "openvswitch-switch",
@@ -149,11 +145,24 @@ def qdisc_available(options: str) -> bool:
     return done.returncode == 0
 
 
+def kernel_advice() -> str:
+    """Returns, for messages, where a kernel with all modules that fabrics can use comes from."""
+    try:
+        system = platform.freedesktop_os_release()["ID"]
+    except OSError:
+        system = ""
+    if system == "ubuntu":
+        source, package = "a package of Ubuntu", f"linux-modules-extra-{platform.release()}"
+    else:
+        source, package = "Debian's cloud kernel", f"linux-image-cloud-{_ARCHITECTURE}"
+    return f"{source} has it (apt-get install {package}), and so does the VM (vagrant/)"
+
+
 def require_netem() -> None:
     """Raises MachineError unless the kernel has netem, which delays and loses packets on links."""
     if not qdisc_available("netem delay 1ms"):
         raise MachineError(
-            f"this kernel has no netem, which emulates delay and loss of links. {KERNEL_WITH_ALL}"
+            f"this kernel has no netem, which emulates delay and loss of links; {kernel_advice()}"
         )
 
 

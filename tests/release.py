@@ -1,18 +1,21 @@
 """Release in dist/, built, tried and described: `make release`.
 
-    python tests/release.py [--draft] [--unaudited] [FILE ...]
+    python tests/release.py [--draft] [--unaudited] [--no-container] [--systems SUITE ...]
 
 1. The wheel and the source archive are built twice from the committed files, in different folders; both must
    be equal byte for byte. Times in them are that of the last commit (SOURCE_DATE_EPOCH).
 2. Each is installed into an environment of its own, where an ordinary user with an empty home runs what needs
    no root.
-3. A list of components (CycloneDX) describes the environment of the wheel, and pip-audit looks up known holes
-   of the packages in vagrant/requirements.lock.
-4. The notes are the newest section of the changelog. Further files, such as the image of a container, are
-   copied to dist/. SHA256SUMS has the checksums of all files.
+3. A list of components (CycloneDX) describes the environment of the wheel. pip-audit looks up known holes of
+   the packages in it, and of those in vagrant/requirements.lock, from which set-ups and the image are made.
+4. The container's image is built from the committed files, runs the demo, and is saved (tests/container).
+5. Bare systems get the wheel and the sources, and run the demo (tests/vm/systems.py).
+6. The notes are the newest section of the changelog. SHA256SUMS has the checksums of all files.
 
-A release must be described in the changelog by a section with its version and date; `--draft` takes a section
-without. `--unaudited` continues if the service of pip-audit cannot be reached.
+A release must be described in the changelog by a section with its version and date, and its image is built on
+the image of Debian that Containerfile names; `--draft` takes a section without, and another image of Debian.
+`--unaudited` continues if the service of pip-audit cannot be reached, `--no-container` leaves the image out,
+and `--systems` without names leaves the bare systems out.
 """
 
 from __future__ import annotations
@@ -35,6 +38,9 @@ import venv
 from collections.abc import Sequence
 from pathlib import Path
 
+from container import image
+from vm.steps import StepError
+
 ROOT = Path(__file__).resolve().parents[1]
 DIST, WORK = ROOT / "dist", ROOT / "build" / "release"
 LOCK = ROOT / "vagrant" / "requirements.lock"
@@ -48,6 +54,17 @@ LINES = (
     "polarlab simulate polarfly --q 3 --out simulated",
     "polarlab report simulated",
 )
+# Settings of debootstrap, which sudo would drop.
+PASSED_ON = ("DEBIAN_MIRROR", "APT_SETTINGS")
+SYSTEMS = ("bookworm", "trixie")
+_RYU = "Ryu gets only messages that controller.openflow has checked, and only if users ask for this framework"
+_SETUPTOOLS = "only builds Ryu, which builds with no newer one; neither the wheel nor the image has it"
+# Known holes of packages in the lock file that have no version without them, and why they are accepted.
+ACCEPTED = {
+    "CVE-2024-6345": f"setuptools {_SETUPTOOLS}",
+    "CVE-2025-47273": f"setuptools {_SETUPTOOLS}",
+    **dict.fromkeys((f"CVE-2024-{number}" for number in (34483, 34484, *range(34486, 34490))), _RYU),
+}
 
 
 class ReleaseError(Exception):
@@ -61,21 +78,24 @@ def main(words: Sequence[str]) -> int:
     parser.add_argument(
         "--unaudited", action="store_true", help="continue if known holes cannot be looked up"
     )
-    parser.add_argument("files", nargs="*", type=Path, metavar="FILE", help="further files of the release")
+    parser.add_argument("--no-container", action="store_true", help="leave out the container's image")
+    parser.add_argument(
+        "--systems", nargs="*", default=SYSTEMS, metavar="SUITE", help="Debian's names of bare systems"
+    )
     arguments = parser.parse_args(words)
     try:
-        release(arguments.files, draft=arguments.draft, unaudited=arguments.unaudited)
-    except ReleaseError as error:
+        release(arguments)
+    except (ReleaseError, image.EngineError, StepError) as error:
         say(str(error))
         return 3
     return 0
 
 
-def release(files: Sequence[Path], *, draft: bool, unaudited: bool) -> None:
+def release(arguments: argparse.Namespace) -> None:
     """Puts all files of a release into dist/."""
     os.umask(0o022)  # the modes of archived files follow it
     version = declared_version()
-    notes = newest_section((ROOT / "CHANGELOG.md").read_text(), version, draft=draft)
+    notes = newest_section((ROOT / "CHANGELOG.md").read_text(), version, draft=arguments.draft)
     if changed := output(["git", "status", "--porcelain"]):
         raise ReleaseError(f"{changed.split()[1]} is not committed; a release has committed files only")
     for folder in (DIST, WORK):
@@ -85,18 +105,32 @@ def release(files: Sequence[Path], *, draft: bool, unaudited: bool) -> None:
     say(f"building {version} of {time.strftime('%Y-%m-%d %H:%M:%S', time.gmtime(epoch))} UTC twice")
     wheel, sources = build_twice(epoch)
     (DIST / f"polarlab-{version}-notes.md").write_text(notes)
-    environment = try_out(wheel, "wheel")
-    try_out(sources, "sources")
-    tools = WORK / "tools"
-    venv.create(tools, with_pip=True)
-    run([tools / "bin" / "pip", "install", "-qq", "--disable-pip-version-check", *TOOLS])
-    components = DIST / f"polarlab-{version}.cdx.json"
-    dated = {"SOURCE_DATE_EPOCH": str(epoch)}
-    describe = [tools / "bin" / "cyclonedx-py", "environment", "--output-reproducible", "-o", components]
-    run([*describe, environment / "bin" / "python"], env={**os.environ, **dated})
-    audit(tools / "bin" / "pip-audit", unaudited=unaudited)
-    for file in files:
-        shutil.copy(file, DIST)
+    # Other users can enter it, wherever the checkout is.
+    with tempfile.TemporaryDirectory(prefix="polarlab-release-") as folder:
+        Path(folder).chmod(0o755)
+        environment = try_out(wheel, Path(folder) / "wheel")
+        try_out(sources, Path(folder) / "sources")
+        tools = WORK / "tools"
+        venv.create(tools, with_pip=True)
+        run([tools / "bin" / "pip", "install", "-qq", "--disable-pip-version-check", *TOOLS])
+        components = DIST / f"polarlab-{version}.cdx.json"
+        dated = {"SOURCE_DATE_EPOCH": str(epoch)}
+        describe = [tools / "bin" / "cyclonedx-py", "environment", "--output-reproducible", "-o", components]
+        run([*describe, environment / "bin" / "python"], env={**os.environ, **dated})
+        [packages] = environment.glob("lib/python*/site-packages")
+        auditor = tools / "bin" / "pip-audit"
+        audit([auditor, "--path", packages], "the wheel's environment", unaudited=arguments.unaudited)
+        locked = ["--requirement", LOCK, "--disable-pip", "--no-deps"]
+        accepted = [word for hole in ACCEPTED for word in ("--ignore-vuln", hole)]
+        audit([auditor, *locked, *accepted], LOCK.name, unaudited=arguments.unaudited)
+    if arguments.no_container:
+        say("NO CONTAINER: --no-container leaves its image out")
+    else:
+        add_image(version, draft=arguments.draft)
+    if arguments.systems:
+        try_in_systems(arguments.systems, wheel, sources)
+    else:
+        say("NOT TRIED in bare systems: --systems names none")
     write_checksums(DIST)
     print((DIST / "SHA256SUMS").read_text(), end="")
 
@@ -162,8 +196,8 @@ def make_reproducible(archive: Path, epoch: int) -> None:
     new.replace(archive)
 
 
-def try_out(archive: Path, name: str) -> Path:
-    """Installs an archive into an environment and runs LINES in it; returns the environment.
+def try_out(archive: Path, environment: Path) -> Path:
+    """Installs an archive into a new environment and runs LINES in it; returns the environment.
 
     If this process is root's, an ordinary user runs them; none of the caller's variables reach them.
 
@@ -171,7 +205,6 @@ def try_out(archive: Path, name: str) -> Path:
         ReleaseError: a line fails.
     """
     say(f"installing {archive.name} into an environment of its own")
-    environment = WORK / name
     venv.create(environment, with_pip=False)
     python = environment / "bin" / "python"
     run([sys.executable, "-m", "pip", "--python", python, "install", "-qq", archive])
@@ -189,34 +222,82 @@ def try_out(archive: Path, name: str) -> Path:
     return environment
 
 
-def audit(program: Path, *, unaudited: bool) -> None:
-    """Looks up known holes of all packages in the lock file.
+def audit(command: Sequence[str | Path], what: str, *, unaudited: bool) -> None:
+    """Looks up known holes of packages.
+
+    Args:
+        command: pip-audit, with the options that name the packages and the holes that are accepted.
+        what: where the packages are, in words.
+        unaudited: whether to continue if some could not be looked up.
 
     Raises:
-        ReleaseError: there are some, or the service did not answer and that is not accepted.
+        ReleaseError: there are holes, or the service did not answer and that is not accepted.
     """
-    command = [program, "--format", "json", "--progress-spinner", "off", "--disable-pip", "--no-deps"]
-    done = subprocess.run([*command, "--requirement", LOCK], capture_output=True, text=True, check=False)
+    options = ["--format", "json", "--progress-spinner", "off"]
+    done = subprocess.run([*command, *options], capture_output=True, text=True, check=False)
     holes, unknown, count = read_audit(done.stdout)
     if holes:
-        raise ReleaseError(f"known holes: {', '.join(holes)}; raise the bounds in setup.cfg and `make lock`")
+        raise ReleaseError(
+            f"known holes in {what}: {', '.join(holes)}; raise the bounds in setup.cfg and `make lock`"
+        )
     if unknown or not count:
-        reason = f"{len(unknown)} of {count} packages" if count else "any package"
-        text = f"pip-audit could not look up {reason}; is its service reachable?"
+        which = f"{len(unknown)} of {count} packages" if count else "any package"
+        reason = next(iter(unknown.values()), last_line(done.stderr)) or "it gives no reason"
+        text = f"pip-audit could not look up {which} of {what}: {reason}"
         if not unaudited:
-            raise ReleaseError(f"{text} --unaudited continues without it")
+            raise ReleaseError(f"{text}; --unaudited continues without it")
         say(f"NOT AUDITED: {text}")
     else:
-        say(f"pip-audit knows no hole of the {count} packages in {LOCK.name}")
+        say(f"pip-audit knows no hole of the {count} packages of {what}")
 
 
-def read_audit(text: str) -> tuple[list[str], list[str], int]:
-    """Returns (known holes, packages that could not be looked up, number of packages) of pip-audit's JSON."""
+def read_audit(text: str) -> tuple[list[str], dict[str, str], int]:
+    """Returns (known holes, package -> why it was not looked up, number of packages) of pip-audit's JSON.
+
+    PolarLab itself is in no package index.
+    """
     packages = json.loads(text)["dependencies"] if text.strip() else []
+    others = [one for one in packages if one["name"] != "polarlab"]
     holes = [
-        f"{one['name']} {one['version']} ({hole['id']})" for one in packages for hole in one.get("vulns", ())
+        f"{one['name']} {one['version']} ({hole['id']})" for one in others for hole in one.get("vulns", ())
     ]
-    return holes, [one["name"] for one in packages if "skip_reason" in one], len(packages)
+    unknown = {one["name"]: one["skip_reason"] for one in others if "skip_reason" in one}
+    return holes, unknown, len(others)
+
+
+def add_image(version: str, *, draft: bool) -> None:
+    """Builds the container's image from the committed files, runs the demo in it, and saves it in dist/.
+
+    Raises:
+        ReleaseError: Debian's image cannot be fetched, and this is no draft.
+        EngineError: no container engine works here, or it failed.
+    """
+    say(f"building the container's image with {' '.join(image.program())}")
+    if image.debian():
+        text = "the image of Debian that Containerfile names cannot be fetched"
+        if not draft:
+            raise ReleaseError(f"{text}; --draft takes one that debootstrap makes")
+        say(f"DRAFT: {text}; debootstrap has made another one")
+    tag = f"{image.IMAGE}:{version}"
+    image.build(tag=tag, project=WORK / "first" / "project")
+    say("running the demo in it")
+    with tempfile.TemporaryDirectory() as folder:
+        image.run_demo("--volume", f"{folder}:/work", tag=tag)
+    image.save(DIST / f"polarlab-{version}-image.tar.gz", tag)
+
+
+def try_in_systems(suites: Sequence[str], wheel: Path, sources: Path) -> None:
+    """Tries the wheel and the sources in bare systems.
+
+    Raises:
+        ReleaseError: a step failed there.
+    """
+    sudo = [] if os.geteuid() == 0 else ["sudo"]
+    passed_on = [f"{name}={os.environ[name]}" for name in PASSED_ON if name in os.environ]
+    python = [*sudo, "env", f"PYTHONPATH={ROOT / 'tests'}", *passed_on, sys.executable]
+    words = ["-m", "vm.systems", "--wheel", str(wheel), "--sources", str(sources), *suites]
+    if subprocess.run([*python, *words], cwd=ROOT, check=False).returncode:
+        raise ReleaseError("the release does not work in a bare system")
 
 
 def write_checksums(folder: Path) -> None:
@@ -226,8 +307,15 @@ def write_checksums(folder: Path) -> None:
 
 
 def output(command: Sequence[str]) -> str:
-    """Returns what a command prints, without the end of the line."""
-    return subprocess.run(command, cwd=ROOT, check=True, capture_output=True, text=True).stdout.rstrip("\n")
+    """Returns what a command prints, without the end of the line.
+
+    Raises:
+        ReleaseError: it fails, as git does where there is no repository.
+    """
+    done = subprocess.run(command, cwd=ROOT, check=False, capture_output=True, text=True)
+    if done.returncode:
+        raise ReleaseError(f"`{' '.join(command)}` failed: {last_line(done.stderr)}")
+    return done.stdout.rstrip("\n")
 
 
 def run(command: Sequence[str | Path], cwd: Path = ROOT, env: dict[str, str] | None = None) -> None:
@@ -240,9 +328,14 @@ def run(command: Sequence[str | Path], cwd: Path = ROOT, env: dict[str, str] | N
     if done.returncode:
         log = WORK / "log"
         log.write_text(done.stdout + done.stderr)
-        [*_, last] = (done.stdout + done.stderr).strip().splitlines() or [""]
         name = " ".join(Path(word).name for word in command[-3:])
+        last = last_line(done.stdout + done.stderr)
         raise ReleaseError(f"{name} ended with status {done.returncode}: {last} (all of it: {log})")
+
+
+def last_line(text: str) -> str:
+    """Returns the last line of what a program printed; empty if it printed none."""
+    return (text.strip().splitlines() or [""])[-1]
 
 
 def say(text: str) -> None:

@@ -9,7 +9,7 @@
 #                                   browser, Prometheus
 #   vagrant/provision.sh vm-test    the first, and the requirements of `make vm-test`: an emulator, debootstrap,
 #                                   Vagrant
-#   vagrant/provision.sh systems    the first, and debootstrap, the requirement of `make test-systems`
+#   vagrant/provision.sh systems    the first, and debootstrap, which `make test-systems` and `make release` need
 #   vagrant/provision.sh guest      on a machine that only runs PolarLab: puts `polarlab` on every user's path;
 #                                   the kernel must have Open vSwitch
 #   vagrant/provision.sh packages   only the Debian packages that PolarLab runs (both stages of Containerfile)
@@ -18,12 +18,13 @@ set -eu
 
 root=$(CDPATH='' cd -- "$(dirname -- "$0")/.." && pwd)
 venv=$root/.venv
+stamp=$venv/.provisioned # first line: the fingerprint of the sources; each further line: an extra
 lock=$root/vagrant/requirements.lock
 # Mininet belongs to Debian's own interpreter; another python3 may come first on PATH.
 python=/usr/bin/python3
 
-packages="openvswitch-switch mininet iproute2 ethtool iputils-ping openssl iperf3 tcpdump procps kmod
-    net-tools util-linux"
+packages="openvswitch-switch mininet iproute2 iputils-ping openssl iperf3 tcpdump procps kmod net-tools
+    util-linux"
 tools="python3-venv make git"
 
 # Debian's plain `su` keeps the user's path, which lacks the programs that install packages.
@@ -41,17 +42,17 @@ case $kind in
     '' | guest) ;;
     packages) tools= ;;
     image) editable= ;;
-    dev) extras="ryu test" ;;
+    dev) packages="$packages ethtool" extras="ryu test" ;;
     docs) extras="ryu notebooks docs" ;;
     tests)
-        packages="$packages prometheus" extras="ryu notebooks cluster docs test"
+        packages="$packages ethtool prometheus" extras="ryu notebooks cluster docs test"
         if grep -qx 'ID=ubuntu' /etc/os-release; then
             say "Ubuntu has Chromium as a snap only; tests in a browser are skipped"
         else
             packages="$packages chromium chromium-driver"
         fi ;;
-    systems) packages="$packages debootstrap" ;;
-    vm-test) packages="$packages debootstrap qemu-system-x86 e2fsprogs vagrant vagrant-libvirt" ;;
+    systems) packages="$packages debootstrap debian-archive-keyring" ;;
+    vm-test) packages="$packages debootstrap debian-archive-keyring qemu-system-x86 e2fsprogs vagrant vagrant-libvirt" ;;
     *) say "the argument must be one of $kinds, got '$kind'"; exit 2 ;;
 esac
 
@@ -119,6 +120,8 @@ install_python_packages_as_owner() {
         install_python_packages
         return
     fi
+    # Only root can remove what its programs left in an environment.
+    is_current || rm -rf -- "$venv"
     # An earlier version of this script left these to root.
     for made in "$venv" "$root/polarlab.egg-info"; do
         [ ! -e "$made" ] || [ "$(stat -c %u "$made")" = "$owner" ] || rm -rf -- "$made"
@@ -130,10 +133,14 @@ as_owner() {
     setpriv --reuid="$owner" --regid="$group" "$groups" env HOME="${home:-/nonexistent}" "$@"
 }
 
+# Whether the environment is that of the present sources.
+is_current() {
+    [ -x "$venv/bin/polarlab" ] && [ -f "$stamp" ] && [ "$(head -n 1 "$stamp")" = "$(fingerprint)" ]
+}
+
 # Keeps an environment of the present sources and adds missing extras.
 install_python_packages() {
-    stamp=$venv/.provisioned # first line: the fingerprint of the sources; each further line: an extra
-    if [ ! -x "$venv/bin/polarlab" ] || [ ! -f "$stamp" ] || [ "$(head -n 1 "$stamp")" != "$(fingerprint)" ]; then
+    if ! is_current; then
         "$python" -c 'import sys; sys.exit(sys.version_info < (3, 11))' ||
             die "$python is older than 3.11; Debian 12, Ubuntu 24.04 or newer is needed"
         say "building $venv"
@@ -164,16 +171,17 @@ for folder in filter(os.path.isdir, site.getsitepackages()):
     print(f"import site; site.addsitedir({folder!r})")' > "$own/system-packages.pth"
 }
 
-# Versions and hashes come from the lock file, which `make lock` generates for one version of Python.
+# Versions and hashes come from the lock file, which `make lock` generates for one version of Python. `set -e` has no
+# effect in here, because the caller handles failures.
 pip_install() {
     if ! grep -q "with Python $("$python" -c 'import sys; print("%d.%d" % sys.version_info[:2])')$" "$lock"; then
         say "$lock is for another version of Python; installing the newest packages that setup.cfg allows"
         run_pip $editable "$root[$1]"
         return
     fi
-    "$python" "$root/vagrant/locked.py" > "$venv/base.lock"
+    "$python" "$root/vagrant/locked.py" > "$venv/base.lock" || return
     # shellcheck disable=SC2046  # a list of words
-    "$python" "$root/vagrant/locked.py" $(printf %s "$1" | tr , ' ') > "$venv/packages.lock"
+    "$python" "$root/vagrant/locked.py" $(printf %s "$1" | tr , ' ') > "$venv/packages.lock" || return
     run_pip --no-deps --require-hashes --requirement "$venv/base.lock" &&
         run_pip --no-deps --require-hashes --no-build-isolation --requirement "$venv/packages.lock" &&
         run_pip --no-deps --no-build-isolation $editable "$root"
@@ -186,8 +194,16 @@ finish_guest() {
     # sudo's path includes this directory, but not .venv/bin.
     ln -sf "$venv/bin/polarlab" /usr/local/bin/polarlab
     [ -d /run/systemd/system ] || return 0
-    modprobe -q openvswitch ||
-        die "kernel $(uname -r) has no openvswitch module; run 'apt-get install linux-image-cloud-$(dpkg --print-architecture)'"
+    modprobe -q openvswitch && return 0
+    package=linux-image-cloud-$(dpkg --print-architecture)
+    ! grep -qx 'ID=ubuntu' /etc/os-release || package=linux-modules-extra-$(uname -r)
+    die "kernel $(uname -r) has no openvswitch module; run 'apt-get install $package'"
+}
+
+# They have built packages, and nothing that runs imports them.
+remove_build_tools() {
+    [ "$kind" = image ] || return 0
+    "$venv/bin/pip" uninstall -qq --yes setuptools wheel
 }
 
 # Two set-ups at once would clear each other's environment. The lock is on the checkout and ends with the script.
@@ -209,4 +225,5 @@ install_packages
 start_open_vswitch
 install_python_packages_as_owner
 finish_guest
+remove_build_tools
 say "ready: $venv/bin/polarlab"

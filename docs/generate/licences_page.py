@@ -21,6 +21,8 @@ USES = {
     "PolarLab": ("ryu",),
     "notebooks": ("notebooks",),
     "cluster": ("cluster",),
+    "classes of routers": ("symmetry",),
+    "bisections": ("paper",),
     "documentation": ("docs",),
     "tests": ("test",),
 }
@@ -32,10 +34,15 @@ This page lists the licences of everything that PolarLab needs or contains. Pola
 
 - The wheel contains two libraries of the live page, Cytoscape.js and uPlot, both MIT; their licences are beside
   them in `polarlab/web/page/vendor/`. It contains no part of any package below.
-- Fabrics use Debian's packages: Mininet (BSD-like), Open vSwitch (Apache-2.0), iproute2 and other programs (GPL).
-- scapy is GPL-2.0-only, and igraph is under the GPL. The Free Software Foundation considers Apache-2.0 incompatible
-  with version 2 of the GPL. This concerns those who distribute PolarLab together with scapy, for example in the
-  image of a container; it does not concern those who install and use both.
+- The wheel contains data of others. The flow sizes in `traffic/workload/flows/` are points of published figures, as listed in
+  github.com/datacenter/empirical-traffic-gen, which states no licence. `experiments/reference/` has results of the PolarFly authors'
+  simulator, a BookSim (BSD), and nothing of its code.
+- Fabrics use Debian's packages: Mininet (BSD-like), Open vSwitch and openssl (Apache-2.0), iperf3 and tcpdump (BSD), iputils-ping
+  (BSD and GPL), iproute2, procps, kmod, net-tools and util-linux (GPL, some of it LGPL). The container image adds tini (MIT).
+- scapy is GPL-2.0-only. The Free Software Foundation considers Apache-2.0 incompatible with version 2 of the GPL. This
+  concerns those who distribute PolarLab together with scapy, for example in the image of a container; it does not
+  concern those who install and use both.
+- igraph (GPL) and pymetis (MIT and Apache-2.0) are optional, the extras `symmetry` and `paper`. Neither is in the container image.
 
 The packages are those of `vagrant/requirements.lock`, and the licences are those that their own metadata state. The
 list of components of a release (`make release`) has their versions. `make licences` generates this page.

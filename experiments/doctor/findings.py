@@ -12,10 +12,10 @@ from dataclasses import dataclass, replace
 
 from emulation.requirements import (
     CAPABILITIES,
-    KERNEL_WITH_ALL,
     PROGRAMS,
     available_memory_bytes,
     host_root_problem,
+    kernel_advice,
     kernel_datapath_available,
     mininet_problem,
     mininet_version,
@@ -91,7 +91,7 @@ def examine() -> list[Finding]:
             kernel_datapath_available(),
             needed=False,
             detail="openvswitch module",
-            remedy=f"only the userspace datapath is available. {KERNEL_WITH_ALL}",
+            remedy=f"only the userspace datapath is available; {kernel_advice()}",
         ),
         *(_qdisc(kind, obstacle) for kind in _QDISCS),
         _mininet(),
@@ -156,7 +156,7 @@ def _open_vswitch() -> Finding:
 
 
 def _qdisc(kind: str, obstacle: Finding | None) -> Finding:
-    remedy = f"this kernel has no sch_{kind}. {KERNEL_WITH_ALL}"
+    remedy = f"this kernel has no sch_{kind}; {kernel_advice()}"
     needed = kind in _NEEDED_QDISCS
     if obstacle:
         return _untried(f"qdisc {kind}", obstacle, needed=needed)

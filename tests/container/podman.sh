@@ -30,6 +30,6 @@ END
 export CONTAINERS_STORAGE_CONF="$work/storage.conf" CONTAINERS_CONF="$work/containers.conf" BUILDAH_ISOLATION=chroot
 # crun does not start where both versions of control groups are mounted.
 exec unshare --mount sh -ec '
-    umount --recursive /sys/fs/cgroup
+    ! mountpoint -q /sys/fs/cgroup || umount --recursive /sys/fs/cgroup
     mount -t cgroup2 cgroup2 /sys/fs/cgroup
     exec podman "$@"' podman "$@"

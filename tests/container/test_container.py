@@ -1,30 +1,20 @@
-"""The container's image: its size, commands without root, and fabrics with few rights and with all.
-
-Podman builds and runs it (tests/container/podman.sh), or another engine that CONTAINER_ENGINE names. Where
-Debian's image cannot be fetched, debootstrap makes one.
-"""
+"""The container's image: its size, commands without root, and fabrics with few rights and with all."""
 
 import json
 import os
 import re
 import shlex
 import shutil
-import subprocess
-import tarfile
 import time
-from pathlib import Path
 
 import pytest
-from support.builders import wheels
+from container.image import IMAGE, WORK, EngineError, build, engine, is_docker, program, run_demo, save
+from support.builders.checkout import copy_project
 from support.fixtures.documents import ROOT, page_lines
 
 from topology.errors import Status
 
-PODMAN = ROOT / "tests" / "container" / "podman.sh"
-WORK = ROOT / "build" / "container"
 INSTALLATION = ROOT / "docs" / "how-to" / "install.md"
-IMAGE = "polarlab"
-MIRROR = os.environ.get("DEBIAN_MIRROR", "http://deb.debian.org/debian")
 MOST_BYTES, MOST_COMPRESSED_BYTES = 950_000_000, 350_000_000
 USER = 12_345  # owns a folder that the container sees, and is not in the image
 
@@ -34,14 +24,12 @@ pytestmark = [
 ]
 
 
-def engine(*words, check=True):
-    """Runs the container engine; returns what it and the program in a container printed, and its status."""
-    program = os.environ.get("CONTAINER_ENGINE") or (PODMAN if shutil.which("podman") else "docker")
-    if not shutil.which(str(program)):
-        pytest.skip("neither podman nor docker is installed")
-    done = subprocess.run([program, *words], cwd=ROOT, capture_output=True, text=True, check=False)
-    assert not check or done.returncode == 0, done.stderr[-4000:]
-    return done
+@pytest.fixture(scope="module", autouse=True)
+def _an_engine():
+    try:
+        program()
+    except EngineError as error:
+        pytest.skip(str(error))
 
 
 def in_container(line, *options, check=True):
@@ -49,50 +37,10 @@ def in_container(line, *options, check=True):
 
 
 @pytest.fixture(scope="module")
-def debian():
-    """The options with which the image is built here: none where Debian's image can be fetched."""
-    [image] = re.findall(r"^ARG DEBIAN=(.*)$", (ROOT / "Containerfile").read_text(), re.MULTILINE)
-    if engine("pull", image, check=False).returncode == 0:
-        return []
-    own = "localhost/debian:bookworm-slim"
-    if engine("image", "inspect", own, check=False).returncode:
-        archive = debootstrap()
-        engine("import", str(archive), own)
-        archive.unlink()
-    return ["--build-arg", f"DEBIAN={own}"]
-
-
-def debootstrap():
-    """Makes what Debian's image for containers has, and returns an archive of it."""
-    root, archive = WORK / "root", WORK / "debian.tar"
-    shutil.rmtree(root, ignore_errors=True)
-    include = "--include=ca-certificates"
-    subprocess.run(["debootstrap", "--variant=minbase", include, "bookworm", root, MIRROR], check=True)
-    policy = root / "usr" / "sbin" / "policy-rc.d"  # packages start no services
-    policy.write_text("#!/bin/sh\nexit 101\n")
-    policy.chmod(0o755)
-    # A package mirror may have a certificate of an authority that this machine's administrator added.
-    added = [*Path("/usr/local/share/ca-certificates").glob("*.crt")]
-    for certificate in added:
-        shutil.copy(certificate, root / "usr/local/share/ca-certificates")
-    subprocess.run(["chroot", root, "update-ca-certificates"], check=True)
-    if added:
-        bundle = "/etc/ssl/certs/ca-certificates.crt"
-        (root / "etc" / "pip.conf").write_text(f"[global]\ncert = {bundle}\n")
-    for place in ("var/cache/apt", "var/lib/apt/lists", "usr/share/doc", "usr/share/locale", "usr/share/man"):
-        shutil.rmtree(root / place)
-        (root / place).mkdir()
-    with tarfile.open(archive, "w") as packed:
-        packed.add(root, ".")
-    shutil.rmtree(root)
-    return archive
-
-
-@pytest.fixture(scope="module")
-def image(debian):
+def image():
     """The image's name; it is built of this checkout."""
     started = time.monotonic()
-    engine("build", "--network=host", *debian, "--tag", IMAGE, ".")
+    build()
     print(f"built in {time.monotonic() - started:.0f} s")
     return IMAGE
 
@@ -107,11 +55,10 @@ def shared(tmp_path):
 
 def test_the_image_is_small(image, tmp_path):
     [unpacked] = map(int, engine("image", "inspect", "--format", "{{.Size}}", image).stdout.split())
-    archive = tmp_path / "image.tar"
-    engine("save", "--output", str(archive), image)
-    subprocess.run(["gzip", archive], check=True)
-    compressed = archive.with_name("image.tar.gz").stat().st_size
-    shutil.rmtree(tmp_path)
+    archive = tmp_path / "image.tar.gz"
+    save(archive)
+    compressed = archive.stat().st_size
+    archive.unlink()
     print(f"{unpacked / 1e6:.0f} MB unpacked, {compressed / 1e6:.0f} MB compressed")
     assert unpacked <= MOST_BYTES
     assert compressed <= MOST_COMPRESSED_BYTES
@@ -130,6 +77,17 @@ def test_a_user_without_root_and_capabilities_gets_a_figure(shared):
 
 
 @pytest.mark.usefixtures("image")
+def test_ryu_runs_without_the_old_tools_that_built_it():
+    listed = "import importlib.metadata; print(*(one.name for one in importlib.metadata.distributions()))"
+    python = "--entrypoint=/opt/polarlab/.venv/bin/python"
+    names = engine("run", "--rm", python, IMAGE, "-c", listed).stdout.split()
+    assert "ryu" in names
+    assert not {"setuptools", "wheel"} & set(names)
+    fabric = "up polarfly --q 2 --framework ryu --exec 'h1_1 ping -c 1 h2_1'"
+    assert " 0% packet loss" in in_container(fabric, "--privileged", "--user=root").stdout
+
+
+@pytest.mark.usefixtures("image")
 def test_the_images_own_user_is_not_root_and_cannot_launch_fabrics():
     assert engine("run", "--rm", "--entrypoint=id", IMAGE, "-un").stdout.split() == ["polarlab"]
     refused = in_container("up polarfly --q 2 --exec 'h1_1 true'", "--privileged", check=False)
@@ -144,7 +102,8 @@ def test_rights_that_a_fabric_lacks_are_named():
         ([capabilities], "/proc/sys is"),
         ([capabilities, "--security-opt=unmask=/proc/sys"], "cannot open /dev/net/tun"),
     ):
-        refused = in_container("up polarfly --q 2 --exec 'h1_1 true'", "--user=root", *given, check=False)
+        command = "up polarfly --q 2 --exec 'h1_1 true'"
+        refused = in_container(command, "--user=root", *of_engine(given), check=False)
         assert refused.returncode == Status.MACHINE
         [line] = refused.stderr.splitlines()
         assert lacking in line
@@ -160,10 +119,21 @@ def documented():
     ]
 
 
+def of_engine(options):
+    """Returns options of Podman as the engine spells them."""
+    if not is_docker() or "--privileged" in options:
+        return options
+    text = shlex.join(options).replace("unmask=/proc/sys", "systempaths=unconfined")
+    text = re.sub(
+        r"--cap-add[ =](\S+)", lambda one: " ".join(f"--cap-add={name}" for name in one[1].split(",")), text
+    )
+    return [*shlex.split(text), "--security-opt=apparmor=unconfined"]
+
+
 @pytest.mark.usefixtures("image")
 @pytest.mark.parametrize(("options", "words"), documented())
 def test_fabrics_run_with_the_rights_that_the_page_names(options, words):
-    done = engine("run", *options, IMAGE, *words)
+    done = engine("run", *of_engine(options), IMAGE, *words)
     assert "delivered" in done.stderr
 
 
@@ -173,7 +143,7 @@ def test_hosts_in_a_container_are_isolated_from_it():
     [options] = [options for options, _ in documented() if "--privileged" not in options]
     programs = ("h1_1 hostname", "h1_1 cat /proc/1/comm", "h1_1 ping -c 1 h2_1")
     lines = [word for program in programs for word in ("--exec", program)]
-    done = engine("run", *options, IMAGE, "up", "polarfly", "--q", "2", *lines)
+    done = engine("run", *of_engine(options), IMAGE, "up", "polarfly", "--q", "2", *lines)
     assert re.search(r"^h1-1$", done.stdout, re.MULTILINE)
     assert re.search(r"^sleep$", done.stdout, re.MULTILINE)
     assert " 0% packet loss" in done.stdout
@@ -183,23 +153,18 @@ def test_hosts_in_a_container_are_isolated_from_it():
 def test_the_demo_runs(shared):
     """The lines of `make demo`; on an idle machine its run is valid."""
     folder, options = shared
-    given = ["make", "--dry-run", "demo", "POLARLAB=polarlab", "SUDO="]
-    lines = subprocess.run(given, cwd=ROOT, capture_output=True, text=True, check=True).stdout
-    commands = re.findall(r"^polarlab (?:.*\\\n)*.*$", lines, re.MULTILINE)
-    assert len(commands) == 4
-    script = "set -e\n" + "\n".join(commands)
-    engine("run", "--rm", "--privileged", "--user=root", *options, "--entrypoint=sh", IMAGE, "-c", script)
+    run_demo(*options)
     summaries = [json.loads(path.read_text()) for path in folder.glob("results/polarfly-*/summary.json")]
     [fidelity] = [summary["fidelity"] for summary in summaries]
     print(f"valid: {fidelity['valid']}", *fidelity["reasons"])
     assert {path.stat().st_uid for path in folder.rglob("*")} == {USER}
 
 
-def test_the_container_of_editors_is_set_up(debian):
+def test_the_container_of_editors_is_set_up():
     settings = json.loads((ROOT / ".devcontainer" / "devcontainer.json").read_text())
     target, name = settings["build"]["target"], "polarlab-editor"
-    engine("build", "--network=host", *debian, "--target", target, "--tag", name, ".")
-    folder = wheels.copy_project(WORK / "checkout")
+    build("--target", target, tag=name)
+    folder = copy_project(WORK / "checkout")
     script = f"cd /workspaces/polarlab && {settings['postCreateCommand']} && .venv/bin/polarlab doctor"
     options = ["--rm", "--network=host", "--user", settings["containerUser"], *settings["runArgs"]]
     try:

@@ -6,6 +6,7 @@ import subprocess
 
 import pytest
 from support.builders import wheels
+from support.builders.checkout import copy_project
 from support.fixtures.documents import ROOT
 
 pytestmark = pytest.mark.slow
@@ -60,7 +61,7 @@ def test_a_figure_of_a_paper_is_drawn_from_a_checkout_with_an_empty_cache(tmp_pa
     page = (ROOT / "docs" / "how-to" / "install.md").read_text()
     _, _, section = page.partition("## Without root or Debian\n")
     lines = next(re.finditer(r"```bash\n(.*?)```", section, re.DOTALL))[1].splitlines()
-    checkout = wheels.copy_project(tmp_path / "checkout")
+    checkout = copy_project(tmp_path / "checkout")
     python = ["/usr/bin/python3", "-m", "venv", tmp_path / "uv"]
     for command in (python, [tmp_path / "uv" / "bin" / "pip", "install", "--quiet", "uv"]):
         assert run(command, tmp_path).returncode == 0

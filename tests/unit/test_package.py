@@ -1,6 +1,5 @@
 """The wheel: its files, its requirements, and the command that it installs outside of the project."""
 
-import configparser
 import json
 import os
 import re
@@ -10,6 +9,7 @@ import zipfile
 from email.parser import Parser
 
 import pytest
+from release import declared_version
 from support.builders import wheels
 from support.fixtures.documents import PACKAGES, ROOT
 
@@ -46,12 +46,6 @@ def run(environment, line, folder):
     )
 
 
-def declared_version():
-    settings = configparser.ConfigParser()
-    settings.read(ROOT / "setup.cfg")
-    return settings["metadata"]["version"]
-
-
 def test_the_wheel_has_all_files_of_the_packages_and_no_others(wheel):
     project = wheel.parent / "project"
     files = {
@@ -69,7 +63,7 @@ def test_the_wheel_has_all_files_of_the_packages_and_no_others(wheel):
 def test_the_archive_of_the_sources_is_complete(wheel):
     """It has what `make test` and `make docs` need."""
     project = wheel.parent / "project"
-    made = ("__pycache__", ".egg-info", ".vagrant")  # the last by `make vm-test`
+    made = ("__pycache__", ".egg-info")
     files = {
         path.relative_to(project).as_posix()
         for path in project.rglob("*")

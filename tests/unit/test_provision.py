@@ -11,7 +11,7 @@ import sys
 import pytest
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
-from support.builders import wheels
+from support.builders.checkout import copy_project
 from support.fixtures.documents import ROOT
 
 
@@ -42,6 +42,21 @@ def test_a_second_set_up_in_one_checkout_waits_for_the_first(tmp_path):
         os.killpg(second.pid, 9)  # before it installs anything
     os.close(first)
     assert os.listdir(tmp_path) == ["vagrant"]
+
+
+def test_an_unreadable_lock_ends_the_set_up(tmp_path):
+    """Nothing may count as installed then."""
+    for name in ("provision.sh", "locked.py", "requirements.lock"):
+        (tmp_path / "vagrant").mkdir(exist_ok=True)
+        shutil.copy(ROOT / "vagrant" / name, tmp_path / "vagrant" / name)
+    (tmp_path / "vagrant" / "locked.py").write_text("raise SystemExit('unreadable')\n")
+    (tmp_path / "setup.cfg").write_text("[metadata]\nname = polarlab\n[options]\npy_modules =\n")
+    (tmp_path / "pyproject.toml").write_text("")
+    shell = {**os.environ, "POLARLAB_SETUP": "python"}  # only what needs no root
+    command = ["sh", tmp_path / "vagrant" / "provision.sh"]
+    done = subprocess.run(command, env=shell, capture_output=True, text=True, check=False)
+    assert (done.returncode, "unreadable" in done.stderr) == (3, True), done.stderr
+    assert not (tmp_path / ".venv" / ".provisioned").exists()
 
 
 LOCK = ROOT / "vagrant" / "requirements.lock"
@@ -89,7 +104,7 @@ def test_the_lock_file_names_no_index_and_no_folder():
 @pytest.mark.skipif(os.geteuid() != 0, reason="needs root")
 def test_packages_are_installed_by_the_owner_of_the_checkout_and_only_with_their_hashes(tmp_path):
     """In a folder with a space in its name, whose owner is not even a known user."""
-    checkout = wheels.copy_project(tmp_path / "a checkout")
+    checkout = copy_project(tmp_path / "a checkout")
     owner = 54_321
     for path in (tmp_path, *tmp_path.parents[:2]):
         path.chmod(0o755)

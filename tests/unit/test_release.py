@@ -3,6 +3,7 @@
 import hashlib
 import io
 import json
+import re
 import subprocess
 import tarfile
 
@@ -63,13 +64,14 @@ def test_a_release_needs_a_section_with_its_version(heading):
 
 def test_holes_and_packages_without_an_answer_are_told_apart():
     packages = [
+        {"name": "polarlab", "skip_reason": "not in the index"},
         {"name": "good", "version": "1", "vulns": []},
         {"name": "bad", "version": "2", "vulns": [{"id": "CVE-1", "fix_versions": ["3"]}]},
         {"name": "unknown", "skip_reason": "not found"},
     ]
     text = json.dumps({"dependencies": packages, "fixes": []})
-    assert release.read_audit(text) == (["bad 2 (CVE-1)"], ["unknown"], 3)
-    assert release.read_audit("") == ([], [], 0)
+    assert release.read_audit(text) == (["bad 2 (CVE-1)"], {"unknown": "not found"}, 3)
+    assert release.read_audit("") == ([], {}, 0)
 
 
 @pytest.fixture
@@ -79,26 +81,44 @@ def auditor(tmp_path):
     def make(*packages):
         program = tmp_path / "pip-audit"
         text = json.dumps({"dependencies": packages}) if packages else ""
-        program.write_text(f"#!/bin/sh\ncat <<'END'\n{text}\nEND\n")
+        lines = f"echo first >&2; echo 'no route to host' >&2\ncat <<'END'\n{text}\nEND\n"
+        program.write_text(f"#!/bin/sh\n{lines}")
         program.chmod(0o755)
         return program
 
     return make
 
 
-@pytest.mark.parametrize("packages", [(), ({"name": "a", "skip_reason": "not found"},)])
-def test_a_service_without_an_answer_ends_the_release_unless_that_is_accepted(auditor, capsys, packages):
+@pytest.mark.parametrize(
+    ("packages", "reason"),
+    [((), "no route to host"), (({"name": "a", "skip_reason": "a is in no index"},), "a is in no index")],
+)
+def test_a_service_without_an_answer_ends_the_release_unless_that_is_accepted(
+    auditor, capsys, packages, reason
+):
     program = auditor(*packages)
-    with pytest.raises(release.ReleaseError, match="--unaudited"):
-        release.audit(program, unaudited=False)
-    release.audit(program, unaudited=True)
+    with pytest.raises(release.ReleaseError, match="--unaudited") as error:
+        release.audit([program], "the lock", unaudited=False)
+    assert reason in str(error.value)
+    release.audit([program], "the lock", unaudited=True)
     assert "NOT AUDITED" in capsys.readouterr().err
 
 
 def test_a_known_hole_ends_the_release_in_any_case(auditor):
     program = auditor({"name": "bad", "version": "2", "vulns": [{"id": "CVE-1"}]})
     with pytest.raises(release.ReleaseError, match="CVE-1"):
-        release.audit(program, unaudited=True)
+        release.audit([program], "the lock", unaudited=True)
+
+
+def test_the_holes_that_a_release_accepts_are_of_packages_in_the_lock_file():
+    locked = (ROOT / "vagrant" / "requirements.lock").read_text()
+    for reason in release.ACCEPTED.values():
+        assert re.search(rf"^{reason.split()[0].lower()}==", locked, re.MULTILINE), reason
+
+
+def test_a_folder_without_git_is_named_in_one_line(tmp_path):
+    with pytest.raises(release.ReleaseError, match="not a git repository"):
+        release.output(["git", "-C", str(tmp_path), "status"])
 
 
 def test_sha256sum_accepts_the_checksums(tmp_path):

@@ -23,9 +23,16 @@ from pathlib import Path
 from typing import NamedTuple
 from xml.etree import ElementTree
 
-import root_filesystem
-from emulator import CPUS, MEMORY_MIB, Accelerator, Boot, choose_accelerator, run_to_power_off
-from steps import StepError, not_installed, step
+from vm import root_filesystem
+from vm.emulator import (
+    CPUS,
+    MEMORY_MIB,
+    Accelerator,
+    Boot,
+    choose_accelerator,
+    run_to_power_off,
+)
+from vm.steps import StepError, not_installed, step
 
 PROJECT = Path(__file__).parents[2]
 WORK = PROJECT / "build" / "vm"
@@ -58,7 +65,7 @@ def _run(tests: list[str], started: float) -> bool:
         raise StepError(f"this machine is {platform.machine()}; the one that is emulated is x86_64 only")
     with step("validating the Vagrantfile"):
         _validate_vagrantfile()
-    root = root_filesystem.make(WORK, PROJECT)
+    root = root_filesystem.make(WORK)
     with step("choosing how to emulate"):
         accelerator = choose_accelerator(root)
     root_filesystem.add_tests(root, WORK, tests or DEFAULT_TESTS, accelerator.patience)

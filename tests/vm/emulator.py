@@ -9,7 +9,7 @@ import threading
 from dataclasses import dataclass
 from pathlib import Path
 
-from steps import StepError, not_installed
+from vm.steps import StepError, not_installed
 
 CPUS = 2
 MEMORY_MIB = 4096

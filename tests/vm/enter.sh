@@ -7,15 +7,15 @@
 #
 # The environment is that of a new user, with this machine's settings of pip and proxies.
 set -euf
-own="--mount --pid --uts --ipc --net"
-[ "$1" != --network ] || { own="--mount --pid --uts --ipc"; shift; }
+own="--mount --pid --uts --ipc --net" names=
+[ "$1" != --network ] || { own="--mount --pid --uts --ipc" names=/etc/resolv.conf; shift; }
 settings=$(env | grep -E '^(PIP_[A-Z_]+|https?_proxy|no_proxy|HTTPS?_PROXY|NO_PROXY)=' || :)
 IFS='
 '
 # shellcheck disable=SC2086  # a line a setting
 set -- $settings HOME=/root LANG=C.UTF-8 PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin sh -euc '
-	root=$1
-	shift
+	names=$1 root=$2
+	shift 2
 	mount --bind "$root" "$root"
 	mount -t proc proc "$root/proc"
 	mount -t sysfs sysfs "$root/sys"
@@ -23,14 +23,14 @@ set -- $settings HOME=/root LANG=C.UTF-8 PATH=/usr/local/sbin:/usr/local/bin:/us
 	mount -t tmpfs -o mode=1777 tmpfs "$root/dev/shm"
 	mount -t tmpfs -o mode=755 tmpfs "$root/run"
 	mkdir -m 1777 "$root/run/lock"
-	cp -L /etc/resolv.conf "$root/etc/resolv.conf"
+	[ ! -e "$names" ] || cp -L "$names" "$root/etc/resolv.conf"
 	echo polarlab > /proc/sys/kernel/hostname
 	ip link set lo up
 	cd "$root"
 	pivot_root . mnt
 	umount -l mnt
 	cd /
-	"$@" || exit $? # as a child: this shell waits for orphans, as init does' enter "$@"
+	"$@" || exit $? # as a child: this shell waits for orphans, as init does' enter "$names" "$@"
 unset IFS
 # shellcheck disable=SC2086  # a list of words
 exec unshare $own --fork --kill-child env -i "$@"

@@ -8,7 +8,8 @@ import shutil
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from steps import logged, step
+from support.builders import checkout
+from vm.steps import logged, step
 
 SUITE = "bookworm"
 # Of the machine that makes a root file system: a mirror, and further settings of apt for it.
@@ -20,8 +21,6 @@ PACKAGES += ("ca-certificates", "procps")
 FOLDER = Path("opt/polarlab")
 IMAGE_SIZE = "6G"  # sparse
 
-_LEFT_OUT = ("*.egg-info", "__pycache__", ".*_cache", ".hypothesis")
-_LEFT_OUT_AT_THE_TOP = (".git", ".venv", "build", "dist", "results", "site")
 ENTER = Path(__file__).with_name("enter.sh")
 _TEST_TIMEOUT_S = 300
 _UNIT = """[Unit]
@@ -38,14 +37,10 @@ WantedBy=multi-user.target
 """
 
 
-def make(work: Path, project: Path) -> Path:
+def make(work: Path) -> Path:
     """Makes the virtual machine's root file system below a work folder and returns it.
 
     What debootstrap made is kept for the next time; the project is copied and provisioned every time.
-
-    Args:
-        work: the folder.
-        project: the checkout to be tested.
 
     Raises:
         StepError: something could not be installed.
@@ -54,7 +49,7 @@ def make(work: Path, project: Path) -> Path:
     work.mkdir(parents=True, exist_ok=True)
     log.unlink(missing_ok=True)
     bootstrap(root, SUITE, PACKAGES, log)
-    copy_project(project, root)
+    copy_project(root)
     with step("provisioning it with vagrant/provision.sh guest"):
         run_in(root, ["/opt/polarlab/vagrant/provision.sh", "guest"], log)
     with step("provisioning it again"):
@@ -103,7 +98,7 @@ def write_image(root: Path, work: Path) -> Path:
     return image
 
 
-def copy_project(project: Path, root: Path) -> None:
+def copy_project(root: Path) -> None:
     """Replaces the checkout's files in a root file system; the virtual environment stays."""
     folder = root / FOLDER
     folder.mkdir(parents=True, exist_ok=True)
@@ -114,13 +109,7 @@ def copy_project(project: Path, root: Path) -> None:
             shutil.rmtree(path)
         else:
             path.unlink()
-    left_out = shutil.ignore_patterns(*_LEFT_OUT)
-    left_out_at_the_top = shutil.ignore_patterns(*_LEFT_OUT, *_LEFT_OUT_AT_THE_TOP)
-
-    def ignored(directory: str, names: list[str]) -> set[str]:
-        return (left_out_at_the_top if Path(directory) == project else left_out)(directory, names)
-
-    shutil.copytree(project, folder, dirs_exist_ok=True, symlinks=True, ignore=ignored)
+    checkout.copy_project(folder)
 
 
 def add_tests(root: Path, work: Path, tests: list[str], patience: int) -> None:

@@ -1,4 +1,4 @@
-"""`make test-systems`: set-up, demo and all tests on other releases of Debian.
+"""PolarLab on other releases of Debian: set-up, demo and tests, or an installed release and the demo.
 
     make test-systems                                       Debian 12, 13 and testing
     make test-systems SYSTEMS=trixie TESTS="tests/unit -k doctor"
@@ -8,6 +8,9 @@ git, make, and certificates. The checkout is copied into it. Then it is entered 
 own, like a container: `make setup` with this machine's network, `make demo` and `make test` without. Each
 step's output is kept in results/systems/. The system is removed at the end; one in which a step failed
 stays in build/systems/, and `tests/vm/enter.sh build/systems/trixie bash` enters it.
+
+`make release` gives a wheel and a source archive (`--wheel`, `--sources`) instead of the checkout: an
+ordinary user runs what needs no root with the wheel, and the unpacked sources are set up and run the demo.
 
 DEBIAN_MIRROR names another mirror, and APT_SETTINGS adds settings of apt: with
 'Acquire::Check-Valid-Until "false";' a mirror may be some weeks old. Exit status: 0 all passed, 1 not, 3 the
@@ -28,8 +31,9 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import NamedTuple
 
-import root_filesystem
-from steps import StepError, step
+import release
+from vm import root_filesystem
+from vm.steps import StepError, step
 
 PROJECT = Path(__file__).parents[2]
 WORK = PROJECT / "build" / "systems"
@@ -67,6 +71,37 @@ _COUNTED = r"(?:\d+ (?:failed|passed|skipped|errors?|warnings?)(?:, )?)+"
 _COUNTS = re.compile(rf"^(?:=+ )?({_COUNTED}) in [\d.]+s", re.MULTILINE)
 
 
+_WHEELS = "/opt/wheels"
+_INSTALL_WHEEL = f"""
+export DEBIAN_FRONTEND=noninteractive
+apt-get -q update
+apt-get -q install -y --no-install-recommends python3-venv
+python3 -m venv /opt/wheel
+/opt/wheel/bin/pip install -qq {_WHEELS}/*.whl
+"""
+_TRY_WHEEL = """
+home=$(mktemp -d)
+chown nobody "$home"
+cd "$home"
+export HOME="$home" PATH="/opt/wheel/bin:$PATH"
+exec setpriv --reuid=nobody --regid=nogroup --clear-groups sh -euxc "$1"
+"""
+
+
+class Step(NamedTuple):
+    """What is done in a system.
+
+    Attributes:
+        name: its name.
+        argv: the program and its arguments; its working folder is the checkout.
+        network: whether it has this machine's network.
+    """
+
+    name: str
+    argv: list[str]
+    network: bool = False
+
+
 class Outcome(NamedTuple):
     """How a step in a system ended.
 
@@ -91,6 +126,8 @@ def main(argv: list[str]) -> int:
     """Tests systems and returns the exit status."""
     parser = argparse.ArgumentParser(prog="make test-systems")
     parser.add_argument("suites", nargs="+", help="Debian's names of releases")
+    parser.add_argument("--wheel", type=Path, help="wheel of a release, to be tried with --sources")
+    parser.add_argument("--sources", type=Path, help="source archive of that release")
     parser.add_argument("--tests", nargs=argparse.REMAINDER, default=[], help="pytest's arguments")
     given = parser.parse_args(argv)
     if os.geteuid() != 0:
@@ -99,25 +136,58 @@ def main(argv: list[str]) -> int:
     passed = True
     for suite in given.suites:
         try:
-            passed &= _test(suite, given.tests)
+            passed &= (
+                _test_release(suite, given.wheel, given.sources)
+                if given.wheel
+                else _test_checkout(suite, given.tests)
+            )
         except StepError as error:
             print(f"test-systems: {suite}: {error}", file=sys.stderr)
             return error.exit_status
     return 0 if passed else 1
 
 
-def _test(suite: str, tests: list[str]) -> bool:
-    results = RESULTS / suite
-    shutil.rmtree(results, ignore_errors=True)
-    results.mkdir(parents=True)
-    root = _fresh_root(suite, results / "debootstrap.log")
-    outcomes = [_run(root, "setup", ["make", "setup"], results, network=True)]
-    if outcomes[0].passed:
-        outcomes.append(_run(root, "demo", ["make", "demo"], results))
+def _test_checkout(suite: str, tests: list[str]) -> bool:
+    root, results = _fresh_root(suite, suite)
+    root_filesystem.copy_project(root)
+    chosen = [_PYTHON, "-m", "pytest", "-q", "-p", "no:cacheprovider", *tests]
+    steps = [
+        Step("setup", ["make", "setup"], network=True),
+        Step("demo", ["make", "demo"]),
         # `make test` installs these itself; without a network it finds them installed.
-        outcomes.append(_run(root, "tests-setup", ["vagrant/provision.sh", "tests"], results, network=True))
-        chosen = [_PYTHON, "-m", "pytest", "-q", "-p", "no:cacheprovider", *tests]
-        outcomes.append(_run(root, "tests", chosen if tests else ["make", "test"], results))
+        Step("tests-setup", ["vagrant/provision.sh", "tests"], network=True),
+        Step("tests", chosen if tests else ["make", "test"]),
+    ]
+    return _run_all(steps, suite, root, results)
+
+
+def _test_release(suite: str, wheel: Path, sources: Path) -> bool:
+    root, results = _fresh_root(suite, f"{suite}-release")
+    wheels, checkout = root / _WHEELS[1:], root / root_filesystem.FOLDER
+    for folder in (wheels, checkout):
+        folder.mkdir(parents=True)
+    shutil.copy(wheel, wheels)
+    unpack = ["tar", "--extract", "--no-same-owner", "--strip-components=1", "--file", sources]
+    subprocess.run([*unpack, "--directory", checkout], check=True)
+    steps = [
+        Step("wheel-setup", ["sh", "-euc", _INSTALL_WHEEL], network=True),
+        Step("wheel", ["sh", "-euc", _TRY_WHEEL, "sh", "\n".join(release.LINES)]),
+        Step("setup", ["make", "setup"], network=True),
+        Step("demo", ["make", "demo"]),
+    ]
+    return _run_all(steps, suite, root, results)
+
+
+def _run_all(steps: list[Step], suite: str, root: Path, results: Path) -> bool:
+    """Runs steps in a system, reports them, and removes the system if all passed.
+
+    After a step with the network, which installs something, the others run only if it passed.
+    """
+    outcomes = []
+    for one in steps:
+        outcomes.append(_run(root, one, results))
+        if one.network and not outcomes[-1].passed:
+            break
     passed = all(outcome.passed for outcome in outcomes)
     facts = _facts(root)
     _report(suite, facts, outcomes)
@@ -130,31 +200,33 @@ def _test(suite: str, tests: list[str]) -> bool:
     return passed
 
 
-def _fresh_root(suite: str, log: Path) -> Path:
-    """Returns a root file system in which nobody has done anything yet, with the checkout in it."""
-    base, root = WORK / "base" / suite, WORK / suite
+def _fresh_root(suite: str, name: str) -> tuple[Path, Path]:
+    """Returns a root file system in which nobody has done anything yet, and the folder of its results."""
+    results = RESULTS / name
+    shutil.rmtree(results, ignore_errors=True)
+    results.mkdir(parents=True)
+    base, root = WORK / "base" / suite, WORK / name
     base.parent.mkdir(parents=True, exist_ok=True)
-    root_filesystem.bootstrap(base, suite, PACKAGES, log)
+    root_filesystem.bootstrap(base, suite, PACKAGES, results / "debootstrap.log")
     with step(f"copying it to {root.relative_to(PROJECT)}"):
         shutil.rmtree(root, ignore_errors=True)
         subprocess.run(["cp", "-a", base, root], check=True)
-        root_filesystem.copy_project(PROJECT, root)
-    return root
+    return root, results
 
 
-def _run(root: Path, name: str, argv: list[str], results: Path, *, network: bool = False) -> Outcome:
+def _run(root: Path, one: Step, results: Path) -> Outcome:
     """Runs a step in the checkout of a system."""
-    log = results / f"{name}.log"
-    in_checkout = ["sh", "-c", f'cd {_CHECKOUT} && exec "$@"', "sh", *argv]
+    log = results / f"{one.name}.log"
+    in_checkout = ["sh", "-c", f'cd {_CHECKOUT} && exec "$@"', "sh", *one.argv]
     passed, started = True, time.monotonic()
-    with step(f"{root.name}: {' '.join(argv)}"):
+    with step(f"{root.name}: {one.name}"):
         try:
-            root_filesystem.run_in(root, in_checkout, log, network=network)
+            root_filesystem.run_in(root, in_checkout, log, network=one.network)
         except StepError as error:
             passed = False
             print(f"test-systems: {root.name}: {error}", file=sys.stderr)
     seconds = round(time.monotonic() - started, 1)
-    return Outcome(name, passed, seconds, "; ".join(_COUNTS.findall(log.read_text(errors="replace"))))
+    return Outcome(one.name, passed, seconds, "; ".join(_COUNTS.findall(log.read_text(errors="replace"))))
 
 
 def _facts(root: Path) -> dict[str, str]:

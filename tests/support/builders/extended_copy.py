@@ -8,7 +8,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from support.builders import wheels
+from support.builders.checkout import copy_project
 from support.fixtures.documents import ROOT, Block, blocks
 
 PAGE = ROOT / "docs" / "how-to" / "extending.md"
@@ -16,7 +16,7 @@ PAGE = ROOT / "docs" / "how-to" / "extending.md"
 
 def make_extended_copy(folder: Path) -> Path:
     """Copies the project into a folder, and adds the page's files and lines; returns the copy."""
-    copy = wheels.copy_project(folder / "extended")
+    copy = copy_project(folder / "extended")
     for block in blocks(PAGE):
         if block.kind in ("python", "py"):
             path = copy / _place(block)

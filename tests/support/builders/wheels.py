@@ -10,23 +10,11 @@ import sysconfig
 import venv
 from pathlib import Path
 
+from support.builders.checkout import copy_project
 from support.fixtures.documents import ROOT
 
-_LEFT_OUT = (".*_cache", ".hypothesis", "__pycache__", "*.egg-info")
-_LEFT_OUT_AT_THE_TOP = (".cache", ".git", ".venv", "build", "dist", "results", "site")
 TIMEOUT_S = 600
 BIN = Path(sys.executable).parent  # of this environment
-
-
-def copy_project(folder: Path) -> Path:
-    """Copies the project's files, without those that are made of them, and returns the folder."""
-
-    def ignored(directory: str, names: list[str]) -> set[str]:
-        top = _LEFT_OUT_AT_THE_TOP if Path(directory) == ROOT else ()
-        return shutil.ignore_patterns(*_LEFT_OUT, *top)(directory, names)
-
-    shutil.copytree(ROOT, folder, ignore=ignored)
-    return folder
 
 
 def build_wheel(folder: Path) -> Path:

@@ -43,6 +43,17 @@ def test_a_missing_program_is_named_with_its_remedy(monkeypatch, capsys):
     assert "missing: " in capsys.readouterr().err.splitlines()[-1]
 
 
+@pytest.mark.parametrize(
+    ("system", "package"),
+    [("debian", "linux-image-cloud-"), ("ubuntu", f"linux-modules-extra-{os.uname().release}")],
+)
+def test_the_package_with_missing_modules_is_that_of_the_system(monkeypatch, system, package):
+    monkeypatch.setattr("platform.freedesktop_os_release", lambda: {"ID": system, "PRETTY_NAME": system})
+    monkeypatch.setattr(findings, "qdisc_available", lambda _options: False)
+    monkeypatch.setattr("os.geteuid", lambda: 0)
+    assert package in finding_on("qdisc netem").remedy
+
+
 def test_programs_are_found_where_the_path_is_a_users(monkeypatch, capsys):
     """Debian's plain `su` keeps it."""
     monkeypatch.setenv("PATH", "/usr/bin:/bin")
