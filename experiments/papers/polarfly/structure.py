@@ -33,7 +33,7 @@ def _class_of(graph: PolarFly) -> dict[int, str]:
 
 
 def clusters(_scale: Scale) -> ItemResult:
-    """Returns the links between clusters and the triangles inside them (section V, Figs 3 to 6)."""
+    """Returns the links between clusters and the triangles inside them (Props V.2 to V.4)."""
     values: dict[str, float] = {}
     rows: list[Row] = []
     for q in _CLUSTER_ORDERS:
@@ -53,7 +53,7 @@ def clusters(_scale: Scale) -> ItemResult:
 
 
 def triangles_by_cluster(_scale: Scale) -> ItemResult:
-    """Returns the triangles inside and between clusters (Props V.3 to V.6, Theorem V.7)."""
+    """Returns the triangles inside and between clusters (Props V.5 and V.6, Theorem V.7)."""
     values: dict[str, float] = {}
     rows: list[Row] = []
     for q in _TRIANGLE_ORDERS:
@@ -73,7 +73,7 @@ def triangles_by_cluster(_scale: Scale) -> ItemResult:
 
 
 def triangles_by_class(_scale: Scale) -> ItemResult:
-    """Returns the triangles between clusters by the classes of their routers (Tables II and III)."""
+    """Returns the triangles between clusters by the classes of their routers (Table II)."""
     values: dict[str, float] = {}
     rows: list[Row] = []
     for q in _TRIANGLE_ORDERS:

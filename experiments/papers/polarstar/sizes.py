@@ -121,7 +121,7 @@ def scales(_scale: Scale) -> ItemResult:
 
 
 def factors(_scale: Scale) -> ItemResult:
-    """Returns the orders of the factor graphs of star products by degree (Fig 4, Tables 1 and 2)."""
+    """Returns the orders of the factor graphs of star products by degree (Fig 4, Table 2)."""
     rows: list[Row] = [
         {"graph": "ER", "degree": q + 1, "routers": q * q + q + 1}
         for q in filter(prime_power, range(2, _RADIXES[-1]))

@@ -174,7 +174,7 @@ def test_prime_powers_are_those_of_single_numbers(limit):
 
 
 def test_sizes_of_dragonflies_and_hamming_graphs_are_those_of_the_formulas():
-    """Canonical dragonflies, the simulated dragonfly of Table II, and Hamming graphs of k routers a side."""
+    """Canonical dragonflies, that of the dragonfly paper's Table II, Hamming graphs of k routers a side."""
     largest = largest_endpoints(49)
     for h in (1, 2, 3, 4):
         assert largest["dragonfly, t = 1"][max(4 * h - 1, 4)] >= 4 * h**4 + 2 * h**2
