@@ -7,7 +7,7 @@ SUDO := $(if $(filter 0,$(shell id -u)),,sudo)
 # Byte code is always kept: otherwise each of the tests' hundreds of processes would compile the code.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: setup dev lock demo test test-all test-frameworks test-pythons test-oldest test-systems mutations fuzz vm-test container container-test lint bench docs keys citations licences stubs messages digests benchmarks package release clean help
+.PHONY: setup dev lock demo test test-all test-frameworks test-pythons test-oldest test-systems mutations fuzz vm-test container container-test lint bench docs keys citations licences stubs messages cited digests benchmarks package release clean help
 
 # Made by whoever runs make, and the checkout's owner's if that is root: targets with sudo would leave them to root.
 build results:
@@ -140,6 +140,9 @@ benchmarks: ## update docs/lab/benchmarks.md from the results of `make bench`
 
 messages: ## update tests/data/messages.txt, the messages about wrong use; review the diff
 	@$(VENV)/python tests/messages.py
+
+cited: ## update tests/data/citations.csv, the citations of papers that were looked up; review the diff
+	@$(VENV)/python tests/citations.py
 
 stubs: ## update polarlab/api/keyword_types.pyi, the types of keywords, from the options
 	@$(VENV)/python docs/generate/keyword_types.py > polarlab/api/keyword_types.pyi.new && mv polarlab/api/keyword_types.pyi.new polarlab/api/keyword_types.pyi

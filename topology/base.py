@@ -344,7 +344,7 @@ class Topology(ABC):
         """N divided by the Moore bound for the network radix and the diameter.
 
         Source:
-            PolarFly (SC22), section II.
+            PolarFly (SC22), section II-B1.
         """
         return self.routers / moore_bound(self.network_radix, self.diameter)
 

@@ -31,7 +31,8 @@ _DRAWN = "a drawing; see polarlab topology polarfly --q 7 --figure FILE"
 LEFT_OUT: Mapping[str, Mapping[str, str]] = {
     "polarfly": {
         "table1": "describes features in words, without numbers",
-        **dict.fromkeys(("fig3", "fig4", "fig5", "fig6", "fig13"), _DRAWN),
+        "fig3": "a drawing of lines and planes in Euclidean space, without numbers",
+        **dict.fromkeys(("fig4", "fig5", "fig6", "fig13"), _DRAWN),
     },
     "slimfly": dict.fromkeys(("fig12", "fig13"), _PRICED),
     "dragonfly": {

@@ -1,6 +1,6 @@
 """Compact Valiant routing (`compact-valiant`): every packet takes a detour through a random neighbour.
 
-Source: PolarFly (SC22), section V-B.
+Source: PolarFly (SC22), section VII-B.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ def _one_per_first_hop(bundles: NearDetours) -> NearDetours:
 ROUTING = Routing(
     compact_valiant_plan,
     "via a random neighbour (polarfly)",
-    "PolarFly, section V-B",
+    "PolarFly, section VII-B",
     plan_parameters=(DETOURS,),
     families=tuple(families.DETOURS),
 )

@@ -42,4 +42,4 @@ def _distance(distances: npt.NDArray[np.int16]) -> npt.NDArray[np.int16]:
     return distances
 
 
-ROUTING = Routing(minimal_plan, "the shortest path", "PolarFly, section V-A", shortest=True)
+ROUTING = Routing(minimal_plan, "the shortest path", "PolarFly, section VII-A", shortest=True)

@@ -10,7 +10,7 @@ hops of the minimal path.
 
 
 Source: A. Singh, "Load-Balanced Routing in Interconnection Networks" (PhD thesis, Stanford, 2005), chapter on
-UGAL; PolarFly (SC22), section VIII, compares with it.
+UGAL; PolarFly (SC22), section VII-C.
 """
 
 from __future__ import annotations

@@ -10,7 +10,7 @@ buffer is above this threshold and not draining, or is crowded (4/5 full). It sh
 below 1/5 and not filling, or while a detour's own buffer is above the threshold. Otherwise it stays. The
 other limits are parameters relative to the threshold, so that it can be varied alone.
 
-Source: PolarFly (SC22), section V-B.
+Source: PolarFly (SC22), section VII-C.
 """
 
 from __future__ import annotations
@@ -239,7 +239,7 @@ def _most_occupied(group: AdaptiveGroup, ports: PortOccupancies) -> int:
 ROUTING = Routing(
     ugal_pf_plan,
     "minimal, or a compact Valiant detour if the minimal path is full (polarfly)",
-    "PolarFly, section V-B",
+    "PolarFly, section VII-C",
     make_ugal_pf_law,
     plan_parameters=(DETOURS, BUCKETS),
     law_parameters=LAW_PARAMETERS,

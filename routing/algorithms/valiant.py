@@ -3,7 +3,7 @@
 The hash of a packet's flow selects the intermediate router, so a flow keeps its path.
 
 Source: L. G. Valiant, "A scheme for fast parallel communication" (SIAM J. Comput. 11, 1982); PolarFly (SC22),
-section V-B.
+section VII-B.
 """
 
 from __future__ import annotations

@@ -5,7 +5,7 @@ link to the destination's group, over that link, and on to the destination. Shor
 global links without a local link in between; hierarchical paths do not.
 
 Source: "Topological Characterization of Hamming and Dragonfly Networks and Its Implications on Routing"
-(TACO 2014), section 6; Kim et al., "Technology-Driven, Highly-Scalable Dragonfly Topology" (ISCA 2008),
+(TACO 2014), section 7; Kim et al., "Technology-Driven, Highly-Scalable Dragonfly Topology" (ISCA 2008),
 section 4.1.
 """
 

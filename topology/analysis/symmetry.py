@@ -55,8 +55,7 @@ def router_classes(topology: Topology) -> RouterClasses:
     from scipy.sparse.csgraph import connected_components
 
     routers = np.arange(topology.routers)
-    images = np.array([one[: topology.routers] for one in _generators(topology)], np.int64)
-    images = images.reshape(-1, topology.routers)
+    images = automorphism_generators(topology)
     same = (np.ones(images.size), (np.tile(routers, len(images)), images.ravel()))
     count, labels = connected_components(coo_array(same, shape=(topology.routers, topology.routers)))
     _, first, sizes = np.unique(labels, return_index=True, return_counts=True)
@@ -64,6 +63,22 @@ def router_classes(topology: Topology) -> RouterClasses:
     number = np.empty(count, np.int64)
     number[order] = np.arange(count)
     return RouterClasses(number[labels], tuple(sizes[order].tolist()), tuple(first[order].tolist()))
+
+
+def automorphism_generators(topology: Topology) -> npt.NDArray[np.int64]:
+    """Returns permutations of the routers that generate all automorphisms.
+
+    Args:
+        topology: the graph.
+
+    Returns:
+        int64 array, one row per generator: the image of every router.
+
+    Raises:
+        ImportError: igraph is not installed.
+    """
+    images = np.array([one[: topology.routers] for one in _generators(topology)], np.int64)
+    return images.reshape(-1, topology.routers)
 
 
 def _generators(topology: Topology) -> list[list[int]]:

@@ -4,9 +4,9 @@ Racks are numbered row by row on a floor that is roughly square. In most familie
 (`Topology.clusters`). Routers outside all clusters, such as the quadrics of PolarFly and the top level of a
 fat tree, have racks of their own, of similar size, in the middle of the floor.
 
-Source: Slim Fly (SC14), section VI (pairs of groups as racks); PolarFly (SC22), section V (clusters as racks,
-the quadrics as one); Kim, Dally and Abts, "Flattened Butterfly" (ISCA 2007) (one dimension inside the rack,
-one along rows and one along columns).
+Source: Slim Fly (SC14), section VI-A (pairs of groups as racks); PolarFly (SC22), section V (clusters as
+racks, the quadrics as one); Kim, Dally and Abts, "Flattened Butterfly" (ISCA 2007) (one dimension inside the
+rack, one along rows and one along columns).
 """
 
 from __future__ import annotations

@@ -23,7 +23,10 @@ from experiments.papers.polarfly.performance import (
 from experiments.papers.polarfly.sizes import configurations, feasible_degrees, moore_efficiencies
 from experiments.papers.polarfly.structure import (
     clusters,
+    middles_by_class,
     paths_by_class,
+    single_failures,
+    symmetries,
     triangles_by_class,
     triangles_by_cluster,
 )
@@ -42,6 +45,8 @@ ITEMS: Mapping[str, Item | SimulatedItem] = {
     "clusters": Item("Links between the clusters of PolarFly, and triangles inside them", clusters),
     "triangles": Item("Triangles of PolarFly inside and between clusters", triangles_by_cluster),
     "table2": Item("Triangles of PolarFly between clusters, by the classes of routers", triangles_by_class),
+    "table3": Item("Class of the router between two adjacent routers of PolarFly", middles_by_class),
+    "symmetry": Item("Classes of paths over a quadric under PolarFly's automorphisms", symmetries),
     "table4": Item("Growth of PolarFly by copies of clusters", expansion),
     "table5": Item("Sizes of the simulated networks", configurations),
     "table6": Item("Simple paths of PolarFly by length and classes of their ends", paths_by_class),
@@ -72,6 +77,7 @@ ITEMS: Mapping[str, Item | SimulatedItem] = {
         failures_plot(),
         by_chance=True,
     ),
+    "sec9b": Item("Diameter of PolarFly after one link or router has failed", single_failures),
     "fig15": SimulatedItem(
         "Optical links for 1,024 nodes and equal accepted traffic, relative to PolarFly",
         cost_curves,

@@ -124,8 +124,7 @@ def compared(curves: MeasuredCurves) -> Values:
     """
     named = by_name(curves)
     return {
-        "dragonfly MIN": lambda: worst_of(named, ("DF",), "MIN", UNIFORM),
-        "dragonfly UGAL": lambda: worst_of(named, ("DF",), "UGAL", UNIFORM),
+        "dragonfly UGAL": lambda: load_ratio(named, "DF-UGAL", f"{_BASE}-UGAL", UNIFORM),
         "bit shuffle": lambda: worst_of(named, ("DF", "MF"), "UGAL", BIT_SHUFFLE),
         "highest": lambda: _best_of(named, ("HX", "SF"), "UGAL", BIT_SHUFFLE),
         "spectralfly": lambda: load_ratio(named, "SF-MIN", f"{_BASE}-MIN", UNIFORM),

@@ -1,4 +1,4 @@
-"""Costs and power of Slim Fly and other networks (Table IV, Figs 11 to 13).
+"""Costs and power of Slim Fly and other networks (Table IV, Fig 11).
 
 The text of the paper states prices, the racks of Slim Fly, cables of 1 m inside racks, and the Manhattan
 distance plus 2 m between racks. For what it leaves open, this module decides:

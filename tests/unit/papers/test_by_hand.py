@@ -1,6 +1,7 @@
 """Five claims of the PolarFly paper, drawn by lot, by programs that share no code with the product.
 
-The lot is `random.Random(22).sample` of the claims on structure, in the order of their file.
+The lot is `random.Random(22).sample` of the first 86 claims on structure, in the order of their file; later
+claims follow them.
 """
 
 import csv
@@ -132,7 +133,7 @@ BY_HAND = dict(
 
 def test_the_claims_are_those_of_the_lot():
     structure = [(row["item"], row["key"]) for row in rows_of(CLAIMS) if row["kind"] == "structure"]
-    assert random.Random(22).sample(structure, 5) == DRAWN
+    assert random.Random(22).sample(structure[:86], 5) == DRAWN
 
 
 @pytest.mark.parametrize("claim", DRAWN, ids=" ".join)

@@ -11,7 +11,6 @@ from experiments.papers.dragonfly.sizes import largest_endpoints
 from experiments.papers.findings import finding_on, findings, outcome
 from experiments.papers.links import Failures
 from experiments.papers.model import Item, Scale, Value
-from experiments.papers.polarfly.expansion import plain_copies
 from experiments.papers.polarstar.bisections import known_share, paired_halves, paired_row
 from experiments.papers.registry import ITEMS
 from experiments.papers.reproduction import checked
@@ -72,7 +71,7 @@ def test_paths_of_er_7_are_those_that_were_counted_by_a_separate_program():
 def test_a_finding_is_of_its_claim_and_of_its_number_alone():
     claims = {(one.item, one.key): one for one in claims_of("polarfly")}
     counted, other = claims["table6", "3 no quadric"], claims["table6", "3 both quadrics"]
-    assert "slip" in finding_on(counted, 8.0).note
+    assert finding_on(counted, 8.0).kind == "reading"
     assert finding_on(counted, 9.0) is None
     assert finding_on(other, 8.0) is None
     measured = claims["fig8", "permutations"]
@@ -81,19 +80,42 @@ def test_a_finding_is_of_its_claim_and_of_its_number_alone():
     assert outcome(measured, 0.3, within=False) == "unexplained"
 
 
-def test_each_plain_copy_of_a_cluster_needs_one_port():
-    """The counts of the PolarFly paper's Table IV, by a search of our own over q = 7."""
+@pytest.mark.parametrize("copies", [1, 2, 6])
+def test_copies_of_clusters_have_the_degree_and_the_distances_of_section_vi_b(copies):
+    """PolarFly, section VI-B, by a search of our own over q = 7."""
     begin = make_topology("polarfly", {"q": 7})
-    for copies in (1, 2, 6):
-        grown = plain_copies(begin, copies)
-        graph = nx.Graph((link.a, link.b) for link in grown.link_list)
-        assert graph.number_of_nodes() == begin.routers + copies * 7
-        assert max(degree for _, degree in graph.degree) == 8 + copies
-        assert nx.diameter(graph) == 3
-        assert nx.average_shortest_path_length(graph) < 2.03
-        assert {tuple(sorted(ends)) for ends in graph.subgraph(range(begin.routers)).edges} == {
-            (link.a, link.b) for link in begin.link_list
-        }
+    grown = make_topology("polarfly", {"q": 7, "expand": f"nonquadric:{copies}"})
+    graph = nx.Graph((link.a, link.b) for link in grown.link_list)
+    members = grown.clusters().members
+    copy_of = {frozenset(fan): set(copy) for fan, copy in zip(members, members[7:], strict=False)}
+    assert graph.number_of_nodes() == begin.routers + copies * 7
+    assert max(degree for _, degree in graph.degree) == 8 + copies + 1
+    assert nx.average_shortest_path_length(graph) < 2
+    far = {
+        router: {other for other, hops in found.items() if hops > 2}
+        for router, found in nx.all_pairs_shortest_path_length(graph)
+    }
+    for fan, copy in copy_of.items():
+        assert any(far[router] for router in fan)
+        assert all(far.pop(router) <= copy for router in fan)
+        assert all(far.pop(router) <= fan for router in copy)
+    assert not any(far.values())
+
+
+def test_paths_of_er_7_agree_with_all_of_table_vi_by_one_reading():
+    rows = ITEMS["polarfly"]["table6"].compute(Scale()).rows
+    stated = {claim.key: claim.value for claim in claims_of_item("polarfly", "table6")}
+    assert {row["pairs"]: row["by_reading"] for row in rows} == stated
+
+
+@pytest.mark.parametrize("q", [2, 3, 4, 5, 7, 8, 9])
+def test_er_q_has_property_r_of_polarstar(q):
+    """PolarStar, section 6.1.2: walks of two steps join any two routers, if loops of quadrics count."""
+    graph = make_topology("polarfly", {"q": q})
+    step = graph.dot(np.arange(graph.routers)[:, None], np.arange(graph.routers)) == 0
+    assert (step @ step).all()
+    without = step & ~np.eye(graph.routers, dtype=bool)
+    assert not (without @ without).all()
 
 
 def test_growths_are_of_the_share_that_is_asked_for():
@@ -174,7 +196,7 @@ def test_prime_powers_are_those_of_single_numbers(limit):
 
 
 def test_sizes_of_dragonflies_and_hamming_graphs_are_those_of_the_formulas():
-    """Canonical dragonflies, the simulated dragonfly of Table II, and Hamming graphs of k routers a side."""
+    """Canonical dragonflies, that of the dragonfly paper's Table II, Hamming graphs of k routers a side."""
     largest = largest_endpoints(49)
     for h in (1, 2, 3, 4):
         assert largest["dragonfly, t = 1"][max(4 * h - 1, 4)] >= 4 * h**4 + 2 * h**2

@@ -49,7 +49,7 @@ def test_an_entry_of_a_listing_prints_as_lines():
     assert lines[:3] == [
         "ugal-pf",
         "  summary    minimal, or a compact Valiant detour if the minimal path is full (polarfly)",
-        "  source     PolarFly, section V-B",
+        "  source     PolarFly, section VII-C",
     ]
     assert lines[lines.index("  parameters") + 1].split() == [
         *("threshold", "occupancy", "of", "the", "minimal", "port's", "buffer", "above", "which"),

@@ -8,8 +8,8 @@ the pairs that i wins. After that, every vertex lacks at most two edges to degre
 The choices of the tournament and of the last edges are this project's: other choices give graphs of the same
 order, degree and property, but products with other path lengths.
 
-Source: Bermond, Delorme and Farhi, "Large graphs with given degree and diameter II" (Journal of
-Combinatorial Theory B 36, 1984); PolarStar, section 6, for their use as supernodes.
+Source: Bermond, Delorme and Farhi, "Large graphs with given degree and diameter III" (Annals of
+Discrete Mathematics 13, 1982); PolarStar, section 6, for their use as supernodes.
 """
 
 from __future__ import annotations

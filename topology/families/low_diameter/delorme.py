@@ -12,8 +12,8 @@ Exactly one walk of three steps joins two different routers that are not adjacen
 point counts as a step. The diameter is therefore 3.
 
 Source: Delorme, "Grands graphes de degre et diametre donnes" (European Journal of Combinatorics 6, 1985);
-Tits, "Ovoides et groupes de Suzuki" (Arch. Math. 13, 1962); Slim Fly (SC14), figure 5b, compares with
-them.
+Tits, "Ovoides et groupes de Suzuki" (Arch. Math. 13, 1962); Slim Fly (SC14), section II-C, compares
+with other graphs of Delorme, of degree (v + 1)^2.
 """
 
 from __future__ import annotations

@@ -5,7 +5,7 @@ non-zero component is 1). Two points are adjacent if their dot product is 0; a p
 quadric, and its self-loop is dropped. Any two points that are not adjacent have exactly one common neighbour,
 their cross product, so minimal routes need no search.
 
-Source: "PolarFly: A Cost-Effective and Flexible Low-Diameter Topology" (SC22), sections IV and V-A.
+Source: "PolarFly: A Cost-Effective and Flexible Low-Diameter Topology" (SC22), sections IV-C and IV-D.
 Equation (2) there misprints the first two components; this module uses the ordinary cross product.
 """
 
@@ -30,7 +30,7 @@ LAYERS = ("quadrics W", "V1, next to quadrics", "V2, the others")
 
 
 class VertexClasses(NamedTuple):
-    """The vertices of ER_q by their relation to the quadrics (PolarFly, section IV-D, Property 1).
+    """The vertices of ER_q by their relation to the quadrics (PolarFly, section IV-F, Property 1).
 
     Attributes:
         quadrics: W, the q + 1 vertices with v . v = 0.
@@ -203,7 +203,7 @@ class PolarFly(Topology):
             q clusters; the quadrics belong to none.
 
         Source:
-            PolarFly (SC22), section VI.
+            PolarFly (SC22), section V, Algorithm 1.
         """
         starter = int(self.vertex_classes.quadrics[0])
         fans = tuple(tuple(fan) for fan in self.quadric_fans(starter))
@@ -222,7 +222,7 @@ class PolarFly(Topology):
             The routers of each fan, its centre (the neighbour of the quadric) first.
 
         Source:
-            PolarFly (SC22), section VI.
+            PolarFly (SC22), section V, Algorithm 1.
         """
         quadrics = set(self.vertex_classes.quadrics.tolist())
         return [
@@ -278,7 +278,7 @@ class PolarFly(Topology):
             {1: 2 x links, 2: the number of all other pairs}.
 
         Source:
-            PolarFly (SC22), section IV-B: the diameter is 2.
+            PolarFly (SC22), section IV-F: the diameter is 2.
         """
         adjacent = 2 * self.links
         return {1: adjacent, 2: self.routers * (self.routers - 1) - adjacent}
@@ -310,7 +310,7 @@ class PolarFly(Topology):
             int32 array of the broadcast shape.
 
         Source:
-            PolarFly (SC22), section V-A.
+            PolarFly (SC22), section IV-D.
         """
         s, d = np.broadcast_arrays(np.asarray(sources), np.asarray(destinations))
         direct = (self.dot(s, d) == 0) | (s == d)

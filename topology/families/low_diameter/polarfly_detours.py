@@ -10,7 +10,7 @@ neither end is a quadric). Any other neighbour m is not adjacent to n, and its m
 through s; so the packet is tagged for a neighbour r of m that is not adjacent to s. From r the minimal path
 leads to n: four hops.
 
-Source: PolarFly (SC22), section V-B; the four-hop detours complete it for adjacent pairs.
+Source: PolarFly (SC22), section VII-B; the four-hop detours complete it for adjacent pairs.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ class RouterDetours:
             All neighbours of the router other than the next hop, ascending.
 
         Source:
-            PolarFly (SC22), section V-B.
+            PolarFly (SC22), section VII-B.
         """
         return [n for n in self._neighbours if n != next_hop]
 

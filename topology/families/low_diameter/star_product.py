@@ -3,8 +3,8 @@
 Router (u, x) is vertex x of supernode u and has index u m + x. If supernodes u < v are adjacent in the
 structure graph, every (u, x) is linked to (v, f(x)).
 
-Source: Bermond, Delorme and Farhi, "Large graphs with given degree and diameter II" (Journal of
-Combinatorial Theory B 36, 1984); PolarStar, section 4.
+Source: Bermond, Delorme and Farhi, "Large graphs with given degree and diameter III" (Annals of
+Discrete Mathematics 13, 1982); PolarStar, section 4.
 """
 
 from __future__ import annotations

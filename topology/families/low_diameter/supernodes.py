@@ -31,7 +31,7 @@ _DEGREES = {
     "bdf": f"{SMALLEST_DEGREE} to {LARGEST_DEGREE}",
 }
 
-# Inductive-Quad of degree 3 (PolarStar, figure 5); f(i) = i + 4 mod 8.
+# Inductive-Quad of degree 3 (PolarStar, figure 6a); f(i) = i + 4 mod 8.
 _IQ_3 = ((0, 7), (4, 7), (0, 1), (4, 1), (0, 2), (4, 2), (1, 6), (5, 6), (5, 3), (5, 7), (2, 3), (6, 3))
 # IQ_(d + 4) is IQ_d plus the vertices of an IQ_3: those that are joined to the set A of `_half`, and those
 # that are joined to f(A).
@@ -165,7 +165,7 @@ _GraphAndImage = tuple[npt.NDArray[np.bool_], npt.NDArray[np.int64]]
 def _inductive_quad(degree: int) -> _GraphAndImage:
     """Returns the Inductive-Quad graph IQ_d (adjacency matrix) and its permutation f.
 
-    IQ_0 and IQ_3 are given; eight vertices of an IQ_3 extend IQ_d to IQ_(d + 4) (PolarStar, section 6.2).
+    IQ_0 and IQ_3 are given; eight vertices of an IQ_3 extend IQ_d to IQ_(d + 4) (PolarStar, section 6.2.1).
     """
     if degree < 3:
         return np.zeros((2, 2), bool), np.array([1, 0])
