@@ -62,8 +62,7 @@ def test_units_have_their_standard_meanings(text, unit, number):
     ],
 )
 def test_what_is_ambiguous_is_refused_with_both_readings(text, unit, readings):
-    message = f"it must be unambiguous, got {text!r}; write {readings}"
-    with pytest.raises(ParameterError, match=re.escape(message)):
+    with pytest.raises(ParameterError, match=f"{re.escape(repr(text))}.*{re.escape(readings)}"):
         number_of("it", text, unit)
     for reading in re.findall(r"([0-9.]+[A-Za-z]+)", readings.replace("of 1", "")):
         assert quantity("it", reading, unit)
@@ -104,7 +103,7 @@ def test_options_files_and_python_take_the_same_units(capsys, tmp_path, options,
 def test_messages_have_sizes_of_standard_units():
     values = {**GRAPH, "pattern": "allreduce", "ranks": 4, "message_bytes": "64KB,64KiB"}
     assert Experiment("run", values).resolve().traffic.message_bytes == (64_000, 65_536)
-    with pytest.raises(ParameterError, match=r"message-bytes must be unambiguous.* 64KB .* or 64KiB"):
+    with pytest.raises(ParameterError, match=r"message-bytes .* 64KB .* or 64KiB"):
         Experiment("run", {**values, "message_bytes": "64k"})
 
 
