@@ -257,14 +257,14 @@ MINIMAL_ROUTING = Routing(
 VALIANT_ROUTING = Routing(
     four_color_valiant_plan,
     "via a third group, over gateways of four colours, acyclic (dragonfly, trunking 4)",
-    "Camarero et al., TACO 2014, section 6.2",
+    "Camarero et al., TACO 2014, section 6.2 (order=paper)",
     plan_parameters=(INTERMEDIATES, ORDER),
     families=("dragonfly",),
 )
 ADAPTIVE_ROUTING = Routing(
     four_color_adaptive_plan,
     "four-color or via a third group, by occupancy times hops (dragonfly, trunking 4)",
-    "Camarero et al., TACO 2014, section 6.2",
+    "Camarero et al., TACO 2014, section 6.2 (order=paper)",
     ugal.make_ugal_law,
     plan_parameters=(*ugal.BY_GROUP_ROUTING.plan_parameters, ORDER),
     law_parameters=ugal.ROUTING.law_parameters,

@@ -334,14 +334,14 @@ def _four_color_paths(topology: Topology, order: str = OWN) -> RestrictedTopolog
 TWO_COLOR_PATHS = PathSet(
     _two_color_paths,
     "hierarchical over gateways of two colours, acyclic (dragonfly, trunking 2)",
-    "Camarero et al., TACO 2014, section 6.1",
+    "Camarero et al., TACO 2014, section 6.1 (order=paper)",
     families=("dragonfly",),
     parameters=(ORDER, RANKS),
 )
 FOUR_COLOR_PATHS = PathSet(
     _four_color_paths,
     "hierarchical over gateways of four colours, acyclic (dragonfly, trunking 4)",
-    "Camarero et al., TACO 2014, section 6.2",
+    "Camarero et al., TACO 2014, section 6.2 (order=paper)",
     families=("dragonfly",),
     parameters=(ORDER,),
 )
