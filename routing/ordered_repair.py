@@ -29,7 +29,7 @@ def with_ordered_repair(plan: RoutePlan) -> RoutePlan:
         The plan; `RoutePlan.unprotected` lists destinations without such an alternate.
 
     Raises:
-        UsageError: sources choose among detours, or the plan's channel dependencies are cyclic without
+        UsageError: sources do not forward as in transit, or channel dependencies are cyclic without
             failures.
         ParameterError: there are too many alternates to order.
     """
@@ -44,7 +44,7 @@ def ordered_search(plan: RoutePlan) -> OrderedSearch:
         plan: a plan with fast reroute.
 
     Raises:
-        UsageError: sources choose among detours, or the plan's channel dependencies are cyclic without
+        UsageError: sources do not forward as in transit, or channel dependencies are cyclic without
             failures.
         ParameterError: there are too many alternates to order.
     """
@@ -55,7 +55,10 @@ def ordered_search(plan: RoutePlan) -> OrderedSearch:
             f"{MAX_ALTERNATES}, got {alternates}; try a smaller fabric, or --no-local-repair"
         )
     if any(_chooses(plan, router) for router in range(plan.topology.routers)):
-        raise UsageError(f"ordered repair needs a routing without detours, got {plan.routing}; try up-down")
+        raise UsageError(
+            "ordered repair needs sources that forward as in transit, without detours, "
+            f"got {plan.routing}; try up-down"
+        )
     space = StateSpace(without_local_repair(plan))
     graph = dependency_graph(MoveFinder(space, first_hosts(space)), Channels(plan.topology))
     if cycle := shortest_cycle(graph):
@@ -67,6 +70,6 @@ def ordered_search(plan: RoutePlan) -> OrderedSearch:
 
 
 def _chooses(plan: RoutePlan, router: int) -> bool:
-    """Returns whether a router's source table passes packets to groups, which may choose detours."""
+    """Returns whether a router's source table passes packets to groups of its own."""
     rules = (rule for rule in plan.switches[router].rules if rule.table is Table.SOURCE)
     return any(isinstance(action, ToGroup) for rule in rules for action in rule.actions)

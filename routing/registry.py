@@ -49,6 +49,8 @@ _OWN: Mapping[str, str | Callable[[], Routing]] = {
     "four-color-adaptive": "routing.algorithms.four_color:ADAPTIVE_ROUTING",
     "ugal-pf": "routing.algorithms.ugal_pf:ROUTING",
     **{name: partial(routing_within_paths, name) for name in PATH_SETS},
+    "hierarchical": "routing.algorithms.hierarchical:ROUTING",
+    "four-color": "routing.algorithms.four_color:MINIMAL_ROUTING",
 }
 ROUTINGS = Registry("routings", "routing", Routing, Places[Routing](_OWN), _calls)
 

@@ -26,8 +26,10 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from routing.algorithms.first_hops import Gateways
 from routing.path_sets.coloured import ColouredDragonfly
 from routing.path_sets.hierarchical import entry_routers
+from routing.path_sets.restricted import Lengths
 
 # (source's colour, destination's colour) -> five weights of intermediate routers: one for each colour of the
 # routers reached through a gateway, then one for those at the ends of the source's own global links.
@@ -78,10 +80,6 @@ _PARTS = 8
 _LARGEST_WEIGHT = 255
 
 
-# (gateway, weight) for each gateway.
-Gateways = tuple[tuple[int, int], ...]
-
-
 class Span(NamedTuple):
     """A set of destinations with the same detours: one router, or all of one colour in some of the groups.
 
@@ -102,9 +100,11 @@ class ColourDetours:
 
     Attributes:
         coloured: a dragonfly with four colours.
+        distances: int16 array, N x N: hops of the minimal path for every [source, destination].
     """
 
     coloured: ColouredDragonfly
+    distances: Lengths
 
     def span(self, destination: int) -> Span:
         """Returns the set of destinations that share their intermediate routers with a destination.
@@ -178,13 +178,16 @@ class ColourDetours:
             self._gateways_of[key] = list(self._gateways(*key))
         return self._gateways_of[key]
 
-    def onward_hops(self, router: int, destinations: Sequence[int]) -> float:
-        """Returns the mean hops from an intermediate router to destinations in other groups.
+    def onward_hops(self, intermediates: Sequence[int], destinations: Sequence[int]) -> Sequence[float]:
+        """Returns the mean hops from each intermediate router to destinations in other groups.
 
         Args:
-            router: the intermediate router.
+            intermediates: intermediate routers.
             destinations: at least one.
         """
+        return [self._onward_hops(router, destinations) for router in intermediates]
+
+    def _onward_hops(self, router: int, destinations: Sequence[int]) -> float:
         key = int(self.coloured.dragonfly.group_of[router]), int(self.coloured.colour[router])
         if key not in self._onward_of:
             straight, gateways = self.coloured.straight, self.gateways(router)

@@ -1,16 +1,17 @@
-"""Detours of four colours (`four-color-valiant`, `four-color-adaptive`), which need no virtual channels.
+"""Routings of four colours (`four-color`, `-valiant`, `-adaptive`), which need no virtual channels.
 
-`four-color-valiant` sends packets to other groups via a third one; `four-color-adaptive` starts with the
-paths of `four-color` and takes the same detours by the control law of UGAL. Both keep to the order of
-links of `routing.path_sets.coloured`, so they need no virtual channels. Packets within a group take their one
-hop.
+`four-color` takes minimal paths, `four-color-valiant` sends packets to other groups via a third one, and
+`four-color-adaptive` chooses between both by the control law of UGAL. All keep to one order of links
+(`routing.path_sets.coloured`): the paper's, with the detours of `routing.algorithms.half_paths`, or this
+project's own, with those of `routing.algorithms.colour_detours`. Packets within a group take their one hop.
 
-A packet that has reached the intermediate router named by its tag continues with a local hop to a gateway of
-a higher colour, even if that router has a link to the destination's group. Table AFTER_TAG ensures this;
-transit packets to the same destination take the direct link.
+A packet that has reached the intermediate router named by its tag continues with a local hop to a gateway,
+even if that router has a link to the destination's group. Table AFTER_TAG ensures this; transit packets to
+the same destination take the direct link. In the paper's order, packets of a router's own hosts do not always
+take its direct link either: groups of its source table ensure this.
 
-Source: after Camarero, Vallejo, Beivide, "Topological Characterization of Hamming and Dragonfly
-Networks and Its Implications on Routing" (TACO 2014), section 6; the order of links is this project's own.
+Source: Camarero, Vallejo, Beivide, "Topological Characterization of Hamming and Dragonfly Networks and Its
+Implications on Routing" (TACO 2014), section 6.2; adaptive routing: section 7.
 """
 
 from __future__ import annotations
@@ -18,49 +19,115 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 from functools import cache, partial
+from typing import Protocol
 
 import numpy as np
-import numpy.typing as npt
 
 from routing.algorithms import ugal
-from routing.algorithms.colour_detours import ColourDetours, Gateways, Span
+from routing.algorithms.colour_detours import ColourDetours, Span
+from routing.algorithms.first_hops import FirstHops, GatewayGroups, Gateways, first_hops_source_table
+from routing.algorithms.half_paths import HalfPaths
+from routing.algorithms.minimal import minimal_plan
 from routing.algorithms.packet_law import PacketLaw, PacketRule
 from routing.algorithms.routing import Routing
 from routing.algorithms.valiant import INTERMEDIATES
-from routing.compiler import AfterTagTable, SourceTable, compile_plan, detour_bucket, evenly_spaced
-from routing.path_sets.coloured import FOUR_COLOR_RULE, coloured_dragonfly, coloured_paths
+from routing.compiler import AfterTagTable, SourceTable, compile_plan, evenly_spaced
+from routing.path_sets.coloured import (
+    FOUR_COLOR,
+    FOUR_COLOR_PATHS,
+    FOUR_COLOR_RULES,
+    ORDER,
+    OWN,
+    PAPER,
+    ColouredDragonfly,
+    coloured_dragonfly,
+    coloured_paths,
+    source_lengths,
+)
 from routing.path_sets.restricted import Lengths, RestrictedTopology
 from routing.plan.groups import GroupRole, RouterView, group_number
 from routing.plan.model import Bucket, Group, GroupKind, RoutePlan
-from routing.reroute.base import FastReroute, alternate_bucket, alternates_for_dead_port
+from routing.reroute.base import FastReroute
 from topology.base import Topology
 from topology.faults import Component, ComponentKind
 
 VALIANT = "four-color-valiant"
 ADAPTIVE = "four-color-adaptive"
-_MAX_HOPS = 5
+_MAX_HOPS = {PAPER: 6, OWN: 5}
 
 
-def four_color_valiant_plan(topology: Topology, hosts_per_router: int, *, intermediates: int) -> RoutePlan:
-    """Returns the plan in which packets to other groups visit a third group, in the order of four colours.
+class ColouredDetours(Protocol):
+    """Detours of four colours in one order of links."""
+
+    @property
+    def coloured(self) -> ColouredDragonfly:
+        """The dragonfly with its colours."""
+
+    @property
+    def distances(self) -> Lengths:
+        """int16 array, N x N: hops of the minimal path for every [source, destination]."""
+
+    def span(self, destination: int) -> Span:
+        """Returns the set of destinations that share their intermediate routers with a destination."""
+
+    def intermediates(self, router: int, span: Span) -> list[int]:
+        """Returns the intermediate routers of a source, ascending."""
+
+    def weights(self, router: int, span: Span, intermediates: Sequence[int]) -> list[int]:
+        """Returns the weights of intermediate routers, at least 1."""
+
+    def gateways(self, router: int) -> list[Gateways]:
+        """Returns the gateways of an intermediate router, for each destination; empty if it has none."""
+
+    def onward_hops(self, intermediates: Sequence[int], destinations: Sequence[int]) -> Sequence[float]:
+        """Returns the mean hops from each intermediate router to destinations."""
+
+
+def four_color_plan(topology: Topology, hosts_per_router: int, *, order: str) -> RoutePlan:
+    """Returns the plan in which packets take minimal paths in the order of four colours.
 
     Args:
         topology: a dragonfly with at least four links between every two groups.
         hosts_per_router: p, the number of hosts at each router, 1 to 254.
-        intermediates: the maximum number of third-group routers that a source chooses among, 1 to 1024.
+        order: order of the links, a value of `ORDER`.
 
     Raises:
         UsageError: the topology is of another family.
         ParameterError: the dragonfly has no four colours, there are more hosts or routers than addresses and
             tags, or paths are longer than the packets' TTL allows.
     """
-    paths, detours = _paths_and_detours(topology, VALIANT)
+    coloured = coloured_dragonfly(topology, FOUR_COLOR_RULES[order], FOUR_COLOR)
+    paths = coloured_paths(coloured)
+    if order == OWN:
+        return minimal_plan(paths, hosts_per_router)
+    source_table = first_hops_source_table(coloured.own_gateways)
+    return compile_plan(paths, hosts_per_router, FOUR_COLOR, partial(_bound, 3), source_table)
+
+
+def four_color_valiant_plan(
+    topology: Topology, hosts_per_router: int, *, intermediates: int, order: str
+) -> RoutePlan:
+    """Returns the plan in which packets to other groups visit a third group, in the order of four colours.
+
+    Args:
+        topology: a dragonfly with at least four links between every two groups.
+        hosts_per_router: p, the number of hosts at each router, 1 to 254.
+        intermediates: the maximum number of third-group routers that a source chooses among, 1 to 1024.
+        order: order of the links, a value of `ORDER`.
+
+    Raises:
+        UsageError: the topology is of another family.
+        ParameterError: the dragonfly has no four colours, there are more hosts or routers than addresses and
+            tags, or paths are longer than the packets' TTL allows.
+    """
+    paths, detours = _paths_and_detours(topology, VALIANT, order)
+    bound = partial(_bound, _MAX_HOPS[order])
     source_table = partial(_source_table, detours, intermediates)
-    return compile_plan(paths, hosts_per_router, VALIANT, _bound, source_table, partial(_after_tag, detours))
+    return compile_plan(paths, hosts_per_router, VALIANT, bound, source_table, partial(_after_tag, detours))
 
 
 def four_color_adaptive_plan(
-    topology: Topology, hosts_per_router: int, *, intermediates: int, buckets: int
+    topology: Topology, hosts_per_router: int, *, intermediates: int, buckets: int, order: str
 ) -> RoutePlan:
     """Returns the plan whose groups start with the paths of `four-color`; detours are their other candidates.
 
@@ -69,34 +136,47 @@ def four_color_adaptive_plan(
         hosts_per_router: p, the number of hosts at each router, 1 to 254.
         intermediates: the maximum number of third-group routers that a group chooses among, 1 to 256.
         buckets: the number of buckets of a group, 2 to 256.
+        order: order of the links, a value of `ORDER`.
 
     Raises:
         UsageError: the topology is of another family.
         ParameterError: the dragonfly has no four colours, there are more hosts or routers than addresses and
             tags, or paths are longer than the packets' TTL allows.
     """
-    paths, detours = _paths_and_detours(topology, ADAPTIVE)
-    everyone = np.arange(paths.routers)
-    choice = _Adaptive(detours, paths.distances(everyone[:, None], everyone[None, :]))
-    source_table = ugal.ugal_source_table(choice, intermediates, buckets)
-    return compile_plan(paths, hosts_per_router, ADAPTIVE, _bound, source_table, partial(_after_tag, detours))
+    paths, detours = _paths_and_detours(topology, ADAPTIVE, order)
+    bound = partial(_bound, _MAX_HOPS[order])
+    source_table = ugal.ugal_source_table(_Adaptive(detours), intermediates, buckets)
+    return compile_plan(paths, hosts_per_router, ADAPTIVE, bound, source_table, partial(_after_tag, detours))
 
 
-def _paths_and_detours(topology: Topology, routing: str) -> tuple[RestrictedTopology, ColourDetours]:
-    coloured = coloured_dragonfly(topology, FOUR_COLOR_RULE, routing)
-    return coloured_paths(coloured), ColourDetours(coloured)
+def _paths_and_detours(
+    topology: Topology, routing: str, order: str
+) -> tuple[RestrictedTopology, ColouredDetours]:
+    coloured = coloured_dragonfly(topology, FOUR_COLOR_RULES[order], routing)
+    paths = coloured_paths(coloured)
+    if order == OWN:
+        return paths, ColourDetours(coloured, paths.distance_table)
+    return paths, HalfPaths(coloured, source_lengths(coloured, paths))
 
 
-def _bound(distances: Lengths) -> Lengths:
-    return np.where(distances == 0, 0, _MAX_HOPS).astype(np.int16)
+def _bound(most: int, distances: Lengths) -> Lengths:
+    return np.where(distances == 0, 0, most).astype(np.int16)
 
 
 @dataclass(frozen=True)
 class _Adaptive:
     """The detours of four-color-adaptive; see `ugal.Detours`."""
 
-    detours: ColourDetours
-    distances: npt.NDArray[np.int16]
+    detours: ColouredDetours
+
+    @property
+    def distances(self) -> Lengths:
+        """int16 array, N x N: hops of the minimal paths."""
+        return self.detours.distances
+
+    def first_hops(self, view: RouterView, reroute: FastReroute) -> FirstHops:
+        """Returns the first hops of a router's own packets."""
+        return _first_hops(self.detours.coloured, view, reroute)
 
     def kind(self, view: RouterView, destination: int) -> Hashable:
         """Returns the destination's `Span`; None if it is in the source's group."""
@@ -110,16 +190,21 @@ class _Adaptive:
 
     def onward_hops(self, intermediates: list[int], destinations: list[int]) -> Sequence[float]:
         """Returns the mean hops from each intermediate router over its gateways to the destinations."""
-        return [self.detours.onward_hops(one, destinations) for one in intermediates]
+        return self.detours.onward_hops(intermediates, destinations)
 
 
-def _within_group(detours: ColourDetours, view: RouterView, destination: int) -> bool:
+def _within_group(detours: ColouredDetours, view: RouterView, destination: int) -> bool:
     group_of = detours.coloured.dragonfly.group_of
     return bool(group_of[view.router] == group_of[destination])
 
 
-def _source_table(detours: ColourDetours, most: int, view: RouterView, reroute: FastReroute) -> SourceTable:
-    bucket = cache(partial(_detour_bucket, cache(partial(detour_bucket, reroute))))
+def _first_hops(coloured: ColouredDragonfly, view: RouterView, reroute: FastReroute) -> FirstHops:
+    return FirstHops(view, reroute, coloured.own_gateways(view.router))
+
+
+def _source_table(detours: ColouredDetours, most: int, view: RouterView, reroute: FastReroute) -> SourceTable:
+    first_hops = _first_hops(detours.coloured, view, reroute)
+    bucket = cache(partial(_detour_bucket, cache(first_hops.detour)))
     # Minimal groups, which stay for destinations within the source's group, or without a detour.
     choices = list(reroute.untagged.group_toward)
     number_of: dict[Span, int] = {}
@@ -134,93 +219,54 @@ def _source_table(detours: ColourDetours, most: int, view: RouterView, reroute: 
             number = group_number(GroupRole.CHOICE_BY_COLOUR, len(numbers))
             shares = tuple(zip(chosen, weights, strict=True))
             number_of[span] = numbers.setdefault(shares, number) if chosen else 0
-        choices[destination] = number_of[span] or choices[destination]
-    groups = (
+        choices[destination] = number_of[span] or first_hops.toward(destination)
+    groups = tuple(
         Group(number, GroupKind.SELECT, tuple([bucket(*share) for share in shares]))
         for shares, number in numbers.items()
     )
-    return SourceTable(groups=tuple(groups), choices=tuple(choices))
+    return SourceTable(groups=(*first_hops.groups, *groups), choices=tuple(choices))
 
 
 def _detour_bucket(detour: Callable[[int], Bucket], intermediate: int, weight: int) -> Bucket:
     return Bucket(detour(intermediate).actions, weight=weight)
 
 
-def _after_tag(detours: ColourDetours, view: RouterView, reroute: FastReroute) -> AfterTagTable:
-    tables = _AfterTag(view, reroute)
-    gateways = detours.gateways(view.router)
-    choices = [
-        tables.number(destination, found) if found else 0 for destination, found in enumerate(gateways)
-    ]
-    if not tables.groups:
+def _after_tag(detours: ColouredDetours, view: RouterView, reroute: FastReroute) -> AfterTagTable:
+    groups = GatewayGroups(view, reroute.untagged, GroupRole.AFTER_TAG)
+    choices = [0] * view.topology.routers
+    unprotected = []
+    for destination, gateways in enumerate(detours.gateways(view.router)):
+        if gateways:
+            group = groups.group(destination, gateways)
+            choices[destination] = group.number
+            if len(group.buckets) == 1:
+                ends = sorted((view.router, gateways[0][0]))
+                unprotected.append((destination, Component(ComponentKind.LINK, (ends[0], ends[1]))))
+    if not groups.groups:
         return AfterTagTable()
-    return AfterTagTable(tuple(choices), tuple(tables.groups), tuple(tables.unprotected))
+    return AfterTagTable(tuple(choices), tuple(groups.groups), tuple(unprotected))
 
 
-class _AfterTag:
-    """The groups of table AFTER_TAG of one router, built on first use."""
-
-    def __init__(self, view: RouterView, reroute: FastReroute) -> None:
-        self.groups: list[Group] = []
-        self.unprotected: list[tuple[int, Component]] = []
-        self._router = view.router
-        self._port_to = dict(view.neighbour_ports())
-        self._group_toward = reroute.untagged.group_toward
-        self._protected = {group.number: group for group in reroute.untagged.groups}
-        self._numbers: dict[tuple[Gateways, int], int] = {}
-
-    def number(self, destination: int, gateways: Gateways) -> int:
-        """Returns the number of the group that divides packets among gateways by weight.
-
-        While the port to a gateway is dead, the other gateways take its share; for a single gateway, the
-        alternates of the minimal path are used.
-
-        Args:
-            destination: the packets' destination.
-            gateways: at least one gateway with its weight.
-        """
-        single = len(gateways) == 1
-        key = (gateways, self._group_toward[destination] if single else 0)
-        if key not in self._numbers:
-            self._numbers[key] = self._add(*key)
-        number = self._numbers[key]
-        if single and len(self.groups[number - group_number(GroupRole.AFTER_TAG)].buckets) == 1:
-            ends = sorted((self._router, gateways[0][0]))
-            self.unprotected.append((destination, Component(ComponentKind.LINK, (ends[0], ends[1]))))
-        return number
-
-    def _add(self, gateways: Gateways, minimal: int) -> int:
-        number = group_number(GroupRole.AFTER_TAG, len(self.groups))
-        ports = [(self._port_to[gateway], weight) for gateway, weight in gateways]
-        if len(ports) > 1:
-            group = Group(number, GroupKind.SELECT, tuple(_weighted_bucket(*one) for one in ports))
-        else:
-            port = ports[0][0]
-            alternates = alternates_for_dead_port(self._protected, minimal, port)
-            group = Group(number, GroupKind.FAST_FAILOVER, (alternate_bucket(port), *alternates))
-        self.groups.append(group)
-        return number
-
-
-@cache
-def _weighted_bucket(port: int, weight: int) -> Bucket:
-    bucket = alternate_bucket(port)
-    return Bucket(bucket.actions, bucket.watch_port, weight)
-
-
+MINIMAL_ROUTING = Routing(
+    four_color_plan,
+    FOUR_COLOR_PATHS.summary,
+    FOUR_COLOR_PATHS.source,
+    plan_parameters=(ORDER,),
+    families=("dragonfly",),
+)
 VALIANT_ROUTING = Routing(
     four_color_valiant_plan,
     "via a third group, over gateways of four colours, acyclic (dragonfly, trunking 4)",
-    "after Camarero et al., TACO 2014, section 6",
-    plan_parameters=(INTERMEDIATES,),
+    "Camarero et al., TACO 2014, section 6.2 (order=paper)",
+    plan_parameters=(INTERMEDIATES, ORDER),
     families=("dragonfly",),
 )
 ADAPTIVE_ROUTING = Routing(
     four_color_adaptive_plan,
     "four-color or via a third group, by occupancy times hops (dragonfly, trunking 4)",
-    "after Camarero et al., TACO 2014, section 6",
+    "Camarero et al., TACO 2014, section 6.2 (order=paper)",
     ugal.make_ugal_law,
-    plan_parameters=ugal.BY_GROUP_ROUTING.plan_parameters,
+    plan_parameters=(*ugal.BY_GROUP_ROUTING.plan_parameters, ORDER),
     law_parameters=ugal.ROUTING.law_parameters,
     packet_law=PacketLaw(PacketRule.PIGGYBACK),
     families=("dragonfly",),

@@ -31,10 +31,11 @@ from routing.algorithms.bucket_control import (
     PortOccupancies,
     max_returned,
 )
+from routing.algorithms.first_hops import FirstHops
 from routing.algorithms.group_detours import Intermediates, group_detours
 from routing.algorithms.packet_law import PacketLaw, PacketRule
 from routing.algorithms.routing import Routing
-from routing.compiler import SourceTable, SourceTableMaker, compile_plan, detour_bucket, evenly_spaced
+from routing.compiler import SourceTable, SourceTableMaker, compile_plan, evenly_spaced
 from routing.path_sets.hierarchical import dragonfly_of
 from routing.path_sets.registry import OVER, with_paths
 from routing.plan.groups import GroupRole, RouterView, group_number
@@ -148,6 +149,14 @@ class Detours(Protocol):
     def distances(self) -> Distances:
         """int16 array, N x N: hops of the minimal paths."""
 
+    def first_hops(self, view: RouterView, reroute: FastReroute) -> FirstHops:
+        """Returns the first hops of a router's own packets.
+
+        Args:
+            view: the router's ports and matches.
+            reroute: its protected groups.
+        """
+
     def kind(self, view: RouterView, destination: int) -> Hashable:
         """Returns a key; two destinations share a group only if their keys, distances and ports are equal.
 
@@ -186,6 +195,10 @@ class _ByPaths:
     distances: Distances
     choice: Intermediates
     group_of: npt.NDArray[np.int64]
+
+    def first_hops(self, view: RouterView, reroute: FastReroute) -> FirstHops:
+        """Returns the first hops of packets in transit."""
+        return FirstHops(view, reroute)
 
     def kind(self, _view: RouterView, _destination: int) -> Hashable:
         """Returns None for all destinations: only their distances and ports divide them into groups."""
@@ -254,32 +267,32 @@ def ugal_source_table(detours: Detours, intermediates: int, buckets: int) -> Sou
 def _source_table(design: _Design, view: RouterView, reroute: FastReroute) -> SourceTable:
     members: dict[tuple[int, int, Hashable], list[int]] = {}
     away = design.detours.distances[view.router].tolist()
+    first_hops = design.detours.first_hops(view, reroute)
     for other in view.others():
-        key = (away[other], reroute.untagged.group_toward[other], design.detours.kind(view, other))
+        key = (away[other], first_hops.toward(other), design.detours.kind(view, other))
         members.setdefault(key, []).append(other)
     groups = []
     choices = [0] * view.topology.routers
     # One object per intermediate router, shared by the groups.
-    detour = cache(partial(detour_bucket, reroute))
+    detour = cache(first_hops.detour)
     for index, destinations in enumerate(members.values()):
         number = group_number(GroupRole.CHOICE_BY_DISTANCE, index)
-        groups.append(_group(view, reroute, design, detour, number, destinations))
+        groups.append(_group(view, first_hops, design, detour, number, destinations))
         for other in destinations:
             choices[other] = number
-    return SourceTable(groups=tuple(groups), choices=tuple(choices))
+    return SourceTable(groups=(*first_hops.groups, *groups), choices=tuple(choices))
 
 
 def _group(
     view: RouterView,
-    reroute: FastReroute,
+    first_hops: FirstHops,
     design: _Design,
     detour: Callable[[int], Bucket],
     number: int,
     destinations: list[int],
 ) -> Group:
     """Returns the group for destinations at the same distance and with the same minimal ports."""
-    ports = view.minimal_ports[destinations[0]]
-    minimal = Bucket((ToGroup(reroute.untagged.group_toward[destinations[0]]),))
+    minimal = Bucket((ToGroup(first_hops.toward(destinations[0])),))
     eligible = design.detours.intermediates(view, destinations)
     intermediates = evenly_spaced(eligible, design.intermediates, view.router)
     if not intermediates:
@@ -293,7 +306,7 @@ def _group(
         (minimal,) * design.buckets,
         candidates=(minimal, *map(detour, intermediates)),
         hops=tuple(design.shared(hops)),
-        ports=(ports, *(view.minimal_ports[r] for r in intermediates)),
+        ports=tuple(map(first_hops.ports, (destinations[0], *intermediates))),
     )
 
 

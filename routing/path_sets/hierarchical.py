@@ -23,11 +23,13 @@ NAME = "hierarchical"
 _FAR = np.int16(np.iinfo(np.int16).max // 4)
 
 
-def hierarchical_paths(topology: Topology) -> RestrictedTopology:
-    """Returns a dragonfly restricted to its hierarchical paths.
+def hierarchical_paths(topology: Topology, own_links_first: bool = False) -> RestrictedTopology:
+    """Returns a dragonfly restricted to its shortest hierarchical paths.
 
     Args:
         topology: a dragonfly.
+        own_links_first: whether routers with links to the destination's group use only those; otherwise they
+            also send to neighbours whose link ends at the destination.
 
     Raises:
         UsageError: the topology is of another family.
@@ -40,6 +42,9 @@ def hierarchical_paths(topology: Topology) -> RestrictedTopology:
         around = dragonfly.neighbours(router)
         groups = group_of[around][:, None]
         allowed = (groups == group_of[router]) | (groups == group_of[None, :])
+        if own_links_first:
+            beyond = (groups != group_of[router]) & (groups == group_of[None, :])
+            allowed &= beyond | ~beyond.any(axis=0)
         return np.asarray(allowed & (lengths[around] < lengths[router]))
 
     return RestrictedTopology(dragonfly, lengths, port_mask)

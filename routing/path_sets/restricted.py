@@ -54,26 +54,33 @@ class RestrictedTopology(TabledTopology):
     A path set is a relation of next hops that does not depend on how a packet has arrived: from every router
     but the destination, each allowed next hop is one hop nearer to it. Where a path of the set from s to d
     visits m, its hops up to m are at least the distance from s to m. So m is on no path from s to d if the
-    distances from s to m and from m to d add up to more than the distance from s to d.
+    distances from s to m and from m to d add up to more than the distance from s to d. Where the path to a
+    router may be longer than one that passes it, `least_hops` takes the place of the first distance.
 
     Attributes:
         name: the family, as on the command line.
         params: the parameters that define this member of the family.
         labels: the routers' names in the source of the graph; empty if it has none.
         whole: the unrestricted topology.
+        least_hops: int16 array, N x N: the least hops after which a path may visit a router, for every
+            [source, router].
     """
 
-    def __init__(self, whole: Topology, lengths: Lengths, port_mask: PortMaskMaker) -> None:
+    def __init__(
+        self, whole: Topology, lengths: Lengths, port_mask: PortMaskMaker, least_hops: Lengths | None = None
+    ) -> None:
         """Restricts a topology.
 
         Args:
             whole: the topology.
             lengths: int16 array, N x N: hops of the path for every [source, destination].
             port_mask: computes `minimal_port_mask` of a router.
+            least_hops: see the attribute; by default `lengths`.
         """
         self.whole = whole
         self.name, self.params, self.labels = whole.name, whole.params, whole.labels
         self.given_ports = whole.given_ports
+        self.least_hops = lengths if least_hops is None else least_hops
         self._lengths = lengths
         self._port_mask = port_mask
 

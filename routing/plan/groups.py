@@ -41,6 +41,8 @@ class GroupRole(enum.IntEnum):
     CHOICE_ANY = 6  # a routing's choice of path to all destinations
     CHOICE_BY_DISTANCE = 8  # a routing's choices of path to destinations at one distance, in sequence
     CHOICE_BY_COLOUR = 9  # a routing's choices of detour to destinations of one colour, in sequence
+    FIRST_UNTAGGED = 10  # first hops that only packets of the router's own hosts take, in sequence
+    FIRST_TAGGED = 11  # the same for packets that get a tag
     OWN = 1 << 10  # the first of the roles, up to AFTER_TAG, that a routing may define
     AFTER_TAG = 1 << 15  # sets of ports for packets whose tag has been popped, in sequence
     PROTECTED = 1 << 16  # a set of minimal ports with a set of alternates, in sequence

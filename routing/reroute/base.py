@@ -160,8 +160,15 @@ def _without_alternates(switch: SwitchPlan) -> SwitchPlan:
             for action in actions
         )
 
+    made: dict[int, tuple[Bucket, Bucket]] = {}  # many groups share a bucket, by its identity
+
+    def one_minimal(bucket: Bucket) -> Bucket:
+        if id(bucket) not in made:
+            made[id(bucket)] = bucket, replace(bucket, actions=minimal(bucket.actions), watch_port=None)
+        return made[id(bucket)][1]
+
     def all_minimal(buckets: tuple[Bucket, ...]) -> tuple[Bucket, ...]:
-        return tuple(replace(bucket, actions=minimal(bucket.actions), watch_port=None) for bucket in buckets)
+        return tuple(map(one_minimal, buckets))
 
     groups = tuple(
         replace(g, buckets=all_minimal(g.buckets), candidates=all_minimal(g.candidates))

@@ -262,7 +262,8 @@ class _RouterSearch:
         routers named by the tag.
         """
         rows = np.searchsorted(self._neighbours, np.maximum(lost, 0))
-        to_lost = self._distances[:, self._neighbours][:, np.minimum(rows, len(self._neighbours) - 1)]
+        around = self._search.least_hops[np.ix_(self._neighbours, self._neighbours)]
+        to_lost = around[:, np.minimum(rows, len(self._neighbours) - 1)]
         through = to_lost + self._search.distances[lost, self._search.everyone]
         return np.asarray(self._remote_search.not_back & (through > self._distances))
 

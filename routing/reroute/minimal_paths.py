@@ -7,6 +7,7 @@ from functools import cached_property
 import numpy as np
 import numpy.typing as npt
 
+from routing.path_sets.restricted import RestrictedTopology
 from topology.base import Topology
 
 Mask = npt.NDArray[np.bool_]
@@ -25,6 +26,7 @@ class MinimalPaths:
         next_hops: int16 array, N x N: the next hop of the path for each [source, destination].
         next_hops_toward: the same, transposed: [destination, source].
         distances: int16 array, N x N: the hops between routers.
+        least_hops: int16 array, N x N: the least hops after which a path from a source visits a router.
         diameter: the largest distance.
     """
 
@@ -39,6 +41,7 @@ class MinimalPaths:
         self.next_hops = topology.all_next_hops()
         self.next_hops_toward = np.ascontiguousarray(self.next_hops.T)  # [destination, source]
         self.distances = topology.distances(self.everyone[:, None], self.everyone).astype(np.int16)
+        self.least_hops = topology.least_hops if isinstance(topology, RestrictedTopology) else self.distances
         self.diameter = int(self.distances.max())
 
     def paths_from(self, origins: Numbers) -> list[npt.NDArray[np.int16]]:

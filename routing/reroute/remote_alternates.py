@@ -116,7 +116,8 @@ class RemoteSearch:
 
     def _all_paths_avoid(self, unwanted: int) -> Mask:
         """Returns, for neighbours x routers, whether all shortest paths between them avoid a third router."""
-        through = self._distances[:, [unwanted]] + self._paths.distances[unwanted]
+        before = self._paths.least_hops[self._neighbours][:, [unwanted]]
+        through = before + self._paths.distances[unwanted]
         return np.asarray(through > self._distances)
 
 

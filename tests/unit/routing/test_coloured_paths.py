@@ -12,7 +12,7 @@ from routing.path_sets.registry import PATH_SETS, with_paths
 from routing.registry import make_plan
 from routing.verification.verifier import prove
 from topology.errors import UsageError
-from topology.failures import link_failures
+from topology.failures import link_failures, switch_failures
 from topology.families.dragonflies.dragonfly import Dragonfly
 
 SMALL = {"h": 2, "a": 4, "groups": 5, "trunking": 2}
@@ -71,17 +71,19 @@ def test_global_links_join_one_colour_and_those_of_two_groups_have_all(params, a
         assert colour.tolist() == (np.minimum(place, params["a"] - 1 - place) % colours).tolist()
 
 
+@pytest.mark.parametrize("order", ["paper", "own"])
 @pytest.mark.parametrize(
     ("name", "params", "arrangement"),
     [
         (TWO_COLOR, SMALL, "palmtree"),
         (TWO_COLOR, SMALL, "circulant"),
+        (TWO_COLOR, MIDDLE, "palmtree"),
         (FOUR_COLOR, MIDDLE, "palmtree"),
         (FOUR_COLOR, MIDDLE, "circulant"),
     ],
 )
-def test_packets_on_coloured_paths_never_wait_for_each_other_in_a_circle(name, params, arrangement):
-    paths = with_paths(Dragonfly(**params, arrangement=arrangement), name)
+def test_packets_on_coloured_paths_never_wait_for_each_other_in_a_circle(name, params, arrangement, order):
+    paths = PATH_SETS[name].restrict(Dragonfly(**params, arrangement=arrangement), order=order)
     found = list(all_paths(paths))
     hops = paths.distance_table
     assert {(path[0], path[-1]) for path in found} == {
@@ -90,7 +92,9 @@ def test_packets_on_coloured_paths_never_wait_for_each_other_in_a_circle(name, p
     for path in found:
         assert len(path) - 1 == hops[path[0], path[-1]] <= 3
         # A router is on no path if it is farther from both ends than the path is long.
-        assert all(hops[path[0], router] <= place for place, router in enumerate(path))
+        # Not in the paper's order: the path to a router may be longer than one that passes it.
+        if order == "own":
+            assert all(hops[path[0], router] <= place for place, router in enumerate(path))
         crossed = sum(paths.whole.group_of[a] != paths.whole.group_of[b] for a, b in pairwise(path))
         assert crossed == (paths.whole.group_of[path[0]] != paths.whole.group_of[path[-1]])
     assert nx.is_directed_acyclic_graph(dependencies(found))
@@ -102,11 +106,12 @@ def test_hierarchical_paths_of_the_same_dragonfly_do_wait_in_circles():
     )
 
 
-@pytest.mark.parametrize("routing", [TWO_COLOR, "valiant:over=two-color"])
-def test_two_color_is_proven_with_a_failed_link(routing):
+@pytest.mark.parametrize("routing", [TWO_COLOR, "two-color:order=paper", "valiant:over=two-color"])
+def test_two_color_is_proven_with_a_failed_link_or_switch(routing):
     plan = make_plan(Dragonfly(**SMALL), 1, routing)
-    proof = prove(plan, link_failures(plan.topology))
+    proof = prove(plan, [*link_failures(plan.topology), *switch_failures(plan.topology)])
     assert proof.ok
+    assert not plan.unprotected
 
 
 @pytest.mark.parametrize(

@@ -49,6 +49,30 @@ def test_hierarchical_paths_take_at_most_one_global_link_and_no_detour_in_a_grou
     assert prove(plan).ok
 
 
+@pytest.mark.parametrize("topology", [TRUNKED, CANONICAL], ids=repr)
+def test_any_gateway_is_used_unless_the_source_has_its_own_link(topology):
+    plan = make_plan(topology, 1, "hierarchical:gateways=any", local_repair=False)
+    group_of = topology.group_of
+    found = {}
+    for routers in router_paths(plan):
+        found.setdefault((routers[0], routers[-1]), set()).add(routers)
+    for (source, destination), paths in found.items():
+        allowed = set()
+        group = np.flatnonzero(group_of == group_of[source]).tolist()
+        leads = {
+            gateway: [n for n in topology.neighbours(gateway) if group_of[n] == group_of[destination]]
+            for gateway in group
+        }
+        for gateway in [source] if leads[source] else group:
+            for entry in leads[gateway]:
+                walk = (source, gateway, entry, destination)
+                allowed.add(tuple(dict.fromkeys(map(int, walk))))
+        if group_of[source] == group_of[destination]:
+            allowed = {(source, destination)}
+        assert paths == allowed
+    assert prove(plan).ok
+
+
 def test_some_hierarchical_paths_are_longer_than_the_shortest_over_two_global_links():
     plan = make_plan(CANONICAL, 1, "hierarchical")
     everyone = np.arange(CANONICAL.routers)
