@@ -22,6 +22,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 
+from controller import pulse
 from controller.adaptation_loop import AdaptiveLoop, step_s
 from controller.installer import Installer
 from controller.occupancy.port_statistics import PortStatisticsOccupancy
@@ -355,6 +356,7 @@ def _add_parent_options(parser: argparse.ArgumentParser) -> None:
 
 def main() -> Status:
     """Runs the controller and returns its exit status."""
+    pulse.start()
     arguments = _parser().parse_args()
     logging.basicConfig(level=logging.WARNING, stream=sys.stderr)
     try:

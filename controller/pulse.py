@@ -1,0 +1,18 @@
+"""The controller's pulse: it wakes up many times a second, so that its parent can see whether it runs.
+
+The kernel counts how often a process ran (/proc/PID/schedstat). A process that waits for an event does not
+run, nor does one that was stopped, and its state does not always show which: a frozen control group leaves
+it asleep. With a pulse, only a stopped process does not run.
+"""
+
+from __future__ import annotations
+
+import signal
+
+EVERY_S = 0.05
+
+
+def start() -> None:
+    """Starts the pulse: a timer whose signal wakes this process's main thread and does nothing else."""
+    signal.signal(signal.SIGALRM, lambda *_: None)
+    signal.setitimer(signal.ITIMER_REAL, EVERY_S, EVERY_S)
