@@ -7,12 +7,19 @@ it asleep. With a pulse, only a stopped process does not run.
 
 from __future__ import annotations
 
+import contextlib
 import signal
+from collections.abc import Iterator
 
 EVERY_S = 0.05
 
 
-def start() -> None:
-    """Starts the pulse: a timer whose signal wakes this process's main thread and does nothing else."""
+@contextlib.contextmanager
+def beating() -> Iterator[None]:
+    """Keeps the pulse up in the block: a timer whose signal wakes the main thread and does nothing else."""
     signal.signal(signal.SIGALRM, lambda *_: None)
     signal.setitimer(signal.ITIMER_REAL, EVERY_S, EVERY_S)
+    try:
+        yield
+    finally:  # the interpreter's end removes the handler, and the signal would kill the process
+        signal.setitimer(signal.ITIMER_REAL, 0)

@@ -356,11 +356,11 @@ def _add_parent_options(parser: argparse.ArgumentParser) -> None:
 
 def main() -> Status:
     """Runs the controller and returns its exit status."""
-    pulse.start()
     arguments = _parser().parse_args()
     logging.basicConfig(level=logging.WARNING, stream=sys.stderr)
     try:
-        serve(arguments)
+        with pulse.beating():
+            serve(arguments)
     except KeyboardInterrupt:
         return Status.INTERRUPTED
     except Exception as error:  # the process's outermost boundary
