@@ -22,6 +22,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 
+from controller import pulse
 from controller.adaptation_loop import AdaptiveLoop, step_s
 from controller.installer import Installer
 from controller.occupancy.port_statistics import PortStatisticsOccupancy
@@ -359,7 +360,8 @@ def main() -> Status:
     arguments = _parser().parse_args()
     logging.basicConfig(level=logging.WARNING, stream=sys.stderr)
     try:
-        serve(arguments)
+        with pulse.beating():
+            serve(arguments)
     except KeyboardInterrupt:
         return Status.INTERRUPTED
     except Exception as error:  # the process's outermost boundary

@@ -5,13 +5,14 @@ from __future__ import annotations
 import contextlib
 import time
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 
 from emulation.subprocesses import marked_environment
 from experiments.live_fabric import LiveFabric
 from experiments.programs.running import RunningPrograms
 from experiments.spec.collective import CollectiveOptions
 from experiments.spec.traffic import TrafficOptions
-from experiments.spec.warmup import steady_span_s
+from experiments.spec.warmup import settling_s, steady_span_s
 from routing.registry import routing
 from topology.errors import NegativeResult
 from traffic.engine.collective_worker import ACKNOWLEDGE_EVERY
@@ -78,11 +79,11 @@ def run_measured_traffic(
     begin_ns = round(options.warmup_s * _NS)
     window_ns: tuple[int, int] | None = (begin_ns, begin_ns + duration_ns)
     steady, end_ns = None, begin_ns + duration_ns
+    # Throughput is a steady 0 until the first packet arrives: the span must exceed the paths' delay.
+    adaptive = not routing(fabric.options.routing).oblivious
+    span_s = steady_span_s(spec, options.frame_bytes, adaptive=adaptive)
+    span_s = max(span_s, path_delay_ns(fabric) / _NS)
     if options.steady:
-        # Throughput is a steady 0 until the first packet arrives: the span must exceed the paths' delay.
-        adaptive = not routing(fabric.options.routing).oblivious
-        span_s = steady_span_s(spec, options.frame_bytes, adaptive=adaptive)
-        span_s = max(span_s, path_delay_ns(fabric) / _NS)
         steady, window_ns = SteadyState(span_s, options.warmup_s, duration_ns), None
         end_ns += _NS  # the window starts a moment after steady state was detected
     pattern = fabric.options.pattern(options.pattern, options.seed)
@@ -96,6 +97,7 @@ def run_measured_traffic(
         max_packets_per_s,
     )
     job = make_job(fabric, schedule, options.frame_bytes, _TRAFFIC_RUN_ID, options.flows, window_ns)
+    job = replace(job, settling_ns=round(settling_s(spec, options.frame_bytes, options.load, span_s) * _NS))
     return run_traffic(job, marked_environment(), fabric.network.run_dir, progress, starts, steady, ends)
 
 

@@ -161,19 +161,22 @@ class Fidelity:
         reasons: reasons for doubt, one sentence each.
         observed: observed share of the judged time, 0 to 1: the minimum over held frames, CPU and link
             queues; if paths change, also the share of time since the start of traffic in which the controller
-            ran. The judged time begins with the window and ends when the window's last packet has arrived or
-            the last TCP flow has ended. Below 0.95, or below 1 for the controller, the result is not valid.
+            ran. The judged time begins before the window, by the time in which traffic settles after a stall
+            (docs/explanation/validity.md), and ends when the window's last packet has arrived or the last TCP
+            flow has ended. Below 0.95, or below 1 for the controller, the result is not valid.
         held_frame_times_max: mean time that frames waited at a switch's ports before the switch processed
             them, in transmission times of a frame, for the switch and second of the judged time with the
             longest mean. Queues of links do not count. None with the kernel datapath, which does not show
             this time.
         held_frame_times_rms: root mean square of that time, for the switch and second with the largest one.
-        held_frame_times_mean: mean of that time over all frames, switches and seconds of the judged time.
+        held_frame_times_mean: mean of that time over all frames and switches, from the start of the window to
+            the end of the judged time.
         worst_second: start of the second of `held_frame_times_max`, in s since the start of traffic.
         worst_switch: name of the switch of `held_frame_times_max`.
         cpu_idle: idle share of all cores in the busiest judged second, 0 to 1; informative only.
         cpu_stolen: steal time as a share of all cores' time, in the judged second with most, 0 to 1.
-        generator_lag_ms_p99: 99th percentile of the delay of packets behind their schedule, in ms.
+        generator_lag_ms_p99: 99th percentile of the delay of packets behind their schedule, in ms, over the
+            packets sent in the judged time.
         link_rate_error: measured rate of a saturated link / `link_rate_bps` - 1, for the link with the
             largest deviation; None if no link was saturated long enough.
         links_saturated: number of directed links that were saturated long enough to measure their rate, at
@@ -181,7 +184,7 @@ class Fidelity:
             until the next reading.
         lost_outside_queues: packets of the whole run that neither arrived, nor were dropped by a queue of a
             switch or host, nor lost as requested or to failures (`faults.lost_packets`), as a fraction of
-            those sent.
+            those sent. Drops explain no loss if hosts sent as many other frames, which queues drop, too.
         try_link_rate_bps: lower link rate that this machine should sustain, in bit/s; absent if it kept up.
     """
 

@@ -98,8 +98,13 @@ class RunRecord:
 
     @property
     def judged_s(self) -> tuple[float, float]:
-        """Start of the window and arrival of its last packet or flow, in seconds like `window_s`."""
+        """The time in which a stall acts on the result, in seconds like `window_s`.
+
+        It begins before the window, as packets that a stall delays arrive in a burst later, and ends when the
+        window's last packet or flow has arrived.
+        """
         begin_s, end_s = self.window_s
+        begin_s = max(0.0, begin_s - self.result.settling_ns / 1e9)
         return begin_s, max(end_s, self.result.received.last_ns / 1e9)
 
     def link_loads(self) -> LinkLoads | None:

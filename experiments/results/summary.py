@@ -37,12 +37,13 @@ from experiments.spec.programs import ProgramTraffic
 from experiments.spec.resolve import RunTraffic
 from experiments.spec.traffic import TrafficOptions
 from experiments.theory.fluid_model import predict_pattern
+from experiments.validity.backlog import backlog_doubt
 from experiments.validity.coverage import Coverage
 from experiments.validity.foreign_frames import MAX_FRAMES, MAX_FRAMES_OF_FLOWS
 from experiments.validity.judgement import MAX_STANDSTILL, Evidence, Standstill, judge
 from experiments.validity.link_loss import link_loss_doubt
 from experiments.validity.samples import HeldSecond, mean_held, worst_held
-from experiments.validity.unasked import unasked_doubt
+from experiments.validity.unasked import listed, unasked_doubt
 from routing.registry import routing
 from topology.errors import ParameterError
 from topology.faults import ComponentKind
@@ -196,6 +197,7 @@ def _doubts(record: RunRecord) -> list[str]:
     doubts += [INTERRUPTED] if record.result.interrupted else []
     doubts += [unasked_doubt(record.unasked)] if record.unasked else []
     doubts += _clock_doubts(record) + _adaptation_doubts(record)
+    doubts += _backlog_doubts(record) + _unsent_doubts(record)
     return [*doubts, *_foreign_doubts(record), *record.troubles]
 
 
@@ -217,6 +219,30 @@ def _adaptation_doubts(record: RunRecord) -> list[str]:
         return []
     more = f", and {len(warnings) - 1} more warnings" if len(warnings) > 1 else ""
     return [f"the adaptation was impaired: {warnings[0]}{more}"]
+
+
+def _backlog_doubts(record: RunRecord) -> list[str]:
+    """Returns the reason to doubt generated packets because a backlog arrived in the window."""
+    options, received = record.traffic, record.result.received
+    begin_s, end_s = record.window_s
+    # A fault may make a backlog, and is part of the experiment.
+    if not isinstance(options, TrafficOptions) or options.faults or record.ended_early or end_s <= begin_s:
+        return []
+    excess = int(received.window_bytes.sum()) / options.frame_bytes - int(record.result.sent.frames.sum())
+    under_way = received.latency.total_ns / 1e9 / (end_s - begin_s)  # Little's law
+    doubt = backlog_doubt(excess, under_way, record.fabric.options.links.queue_packets)
+    return [doubt] if doubt else []
+
+
+def _unsent_doubts(record: RunRecord) -> list[str]:
+    """Returns the reason to doubt a run because hosts could not send: something set their interfaces down."""
+    unsent, hosts = record.result.sent.unsent, record.fabric.hosts
+    down = {span.component.host for span in failure_spans(record)}
+    alone = [int(host) for host in np.flatnonzero(unsent) if hosts[host] not in down]
+    if not alone:
+        return []
+    whose = listed([hosts[host].name for host in alone])
+    return [f"interfaces of {whose} were down: {unsent[alone].sum()} packets could not be sent"]
 
 
 def _foreign_doubts(record: RunRecord) -> list[str]:
@@ -261,9 +287,9 @@ def _frames(record: RunRecord) -> tuple[int, int]:
 
 
 def _evidence(record: RunRecord) -> Evidence:
-    """Returns the evidence for the validity of a run, until its last measured packet has arrived.
+    """Returns the evidence for the validity of a run, from the time in which a stall acts on its result.
 
-    Losses refer to the whole run.
+    Losses refer to the whole run, and the mean of held frames to the window, like the latencies.
     """
     rate_bps, frame_bytes = record.fabric.options.links.rate_bps, record.traffic.frame_bytes
     begin_s, end_s = (record.start_s + time_s for time_s in record.judged_s)
@@ -273,11 +299,13 @@ def _evidence(record: RunRecord) -> Evidence:
         rate_errors = list(record.links.rate_errors(rate_bps, frame_bytes).values())
     packet_s = record.fabric.options.links.packet_s(frame_bytes)
     seconds = record.held.between(begin_s, end_s) if record.held else []
+    window_s = record.start_s + record.window_s[0]
+    in_window = [second for second in seconds if second.end_s > window_s]
     worst = partial(worst_held, seconds, packet_s, record.start_s, _spans_of_failure(record))
     return Evidence(
         packet_ms=packet_s * 1e3,
         held=worst(),
-        held_mean=mean_held(seconds, packet_s),
+        held_mean=mean_held(in_window, packet_s),
         held_rms=worst(measure=HeldSecond.held_rms_s),
         holds_observed=record.held is not None,
         idle=record.cpu.idle_between(begin_s, end_s),
@@ -305,7 +333,9 @@ def _lost_elsewhere(record: RunRecord) -> tuple[int | None, int | None]:
     if record.links is None or record.ended_early or record.programs or not record.generated:
         return None, None
     sent, arrived = _frames(record)
-    lost = sent - arrived - record.links.dropped_packets - record.links.lost_packets
+    # Queues may have dropped other frames of hosts instead, such as a flood's.
+    others = max(0, record.host_bytes.frames_sent - sent) if record.host_bytes else 0
+    lost = sent - arrived - max(0, record.links.dropped_packets - others) - record.links.lost_packets
     taken = min(lost_to_failures(record), max(0, lost))
     return lost - taken, taken
 

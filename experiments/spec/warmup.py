@@ -18,8 +18,8 @@ _MIN_SPAN_S, _QUEUES = 2.0, 3
 # The value of _QUEUES for adaptive routings. After a change, a group is not changed again for up to two drain
 # times, and detours need several changes.
 _QUEUES_ADAPTING = 8
-# A steady state is detected after two spans at the earliest. After this many, the warm-up ends in any case.
-_MAX_SPANS = 20
+# A steady state is detected after two spans at the earliest. After _MAX_SPANS, the warm-up ends in any case.
+_COMPARED_SPANS, _MAX_SPANS = 2, 20
 _FAULT_WARMUP_CYCLES = 1000
 _LONGEST_S = 3600.0  # limit of --warmup
 
@@ -44,6 +44,23 @@ def max_warmup_s(links: LinkSpec, frame_bytes: int) -> float:
         frame_bytes: length of the frames in bytes, without FCS.
     """
     return _MAX_SPANS * steady_span_s(links, frame_bytes)
+
+
+def settling_s(links: LinkSpec, frame_bytes: int, load: float, span_s: float) -> float:
+    """Returns the time in s after which a stall no longer acts on traffic.
+
+    A stall leaves full queues. At a load below 1, a queue that is full needs queue / (1 - load) packet times
+    to drain; at higher loads it is full anyway.
+
+    Args:
+        links: the links.
+        frame_bytes: length of the frames in bytes, without FCS.
+        load: the offered load.
+        span_s: length of the spans over which throughput is compared.
+    """
+    queue_s = links.queue_packets * links.packet_s(frame_bytes)
+    drained_s = queue_s / (1 - load) if load < 1 else 0.0
+    return min(max(_COMPARED_SPANS * span_s, drained_s), _LONGEST_S)
 
 
 def simulated_warmup(_experiment: Experiment, values: Mapping[str, Given]) -> Given:

@@ -27,10 +27,12 @@ class HostBytes(NamedTuple):
     Attributes:
         sent, received: int64, hosts: bytes of the frames (without FCS) that each host sent to its switch and
             received from it.
+        frames_sent: number of the frames that all hosts sent.
     """
 
     sent: npt.NDArray[np.int64]
     received: npt.NDArray[np.int64]
+    frames_sent: int = 0
 
     def doubts(
         self,

@@ -79,8 +79,8 @@ class HostMonitor:
     @property
     def carried(self) -> HostBytes:
         """The bytes between the start and the end of the context."""
-        received, _, sent, _ = self._counters.totals().T
-        return HostBytes(sent, received)
+        received, _, sent, frames_sent = self._counters.totals().T
+        return HostBytes(sent, received, int(frames_sent.sum()))
 
 
 class Monitors:

@@ -3,8 +3,10 @@
 import contextlib
 import os
 import signal
+import subprocess
 import threading
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 from conftest import KIB, QUIET, collective_options, eventually, settle
@@ -12,7 +14,7 @@ from conftest import KIB, QUIET, collective_options, eventually, settle
 import polarlab
 from emulation.cleanup import marked_processes
 from experiments.events.marks import CollectiveStarted, TrafficStarted
-from experiments.events.progress import CollectiveProgress, FlowProgress
+from experiments.events.progress import CollectiveProgress, FlowProgress, TrafficProgress
 from experiments.failover.demonstration import observe_failure
 from experiments.measurement import measure
 from experiments.results.model import PairCheck
@@ -215,6 +217,73 @@ def test_a_run_with_faults_whose_controller_is_stopped_is_not_valid(er2):
     os.kill(controller, signal.SIGCONT)
     assert any("controller observed for" in reason for reason in summary.fidelity.reasons)
     assert summary.packets.received > 0
+
+
+def frozen(pid, seconds):
+    """Freezes a process by a control group of its own for a while, as `docker pause` does."""
+    first = Path("/sys/fs/cgroup/freezer")
+    folder = first if first.is_dir() else first.parent
+    members, state, on, off = ("cgroup.procs", "cgroup.freeze", "1", "0")
+    if folder == first:
+        state, on, off = "freezer.state", "FROZEN", "THAWED"
+    groups = [line.split(":", 2) for line in Path(f"/proc/{pid}/cgroup").read_text().splitlines()]
+    before = next(path for _, kind, path in groups if kind == ("freezer" if folder == first else ""))
+    group = folder / f"polarlab-test-{pid}"
+    group.mkdir()
+    (group / members).write_text(str(pid))
+    try:
+        (group / state).write_text(on)
+        settle(seconds)
+    finally:
+        (group / state).write_text(off)
+        (folder / before.lstrip("/") / members).write_text(str(pid))
+        group.rmdir()
+
+
+def test_a_run_with_faults_whose_controller_is_frozen_is_not_valid(er2):
+    faults = (Fault(1.5, link_component(er2.options.topology.link_list[0])),)
+    freezing = threading.Timer(1.0, frozen, (er2.controller.pid, 1.5))
+    freezing.start()
+    reasons = measure(er2, replace(TRAFFIC, faults=faults), CHECK, QUIET).summary.fidelity.reasons
+    freezing.join()
+    assert any("controller observed for" in reason for reason in reasons)
+
+
+@pytest.mark.parametrize("name", ["worker send", "ovs-vswitchd"])
+def test_a_stall_just_before_the_window_makes_a_result_invalid(er2, name):
+    options = replace(TRAFFIC, load=0.5, warmup_s=4.0, duration_s=2.0)
+    stopped = []
+
+    def on_event(event):
+        if stopped or not isinstance(event, TrafficProgress) or event.seconds < 1.0:
+            return
+        stopped[:] = [one.pid for one in marked_processes() if name in one.command]
+        for number in (signal.SIGSTOP, signal.SIGCONT):
+            for pid in stopped:
+                os.kill(pid, number)
+            settle(1.5 if number == signal.SIGSTOP else 0)
+
+    fidelity = measure(er2, options, CHECK, on_event).summary.fidelity
+    expected = "packets left more than" if name == "worker send" else "held"
+    assert any(expected in reason for reason in fidelity.reasons)
+
+
+def test_a_host_that_sets_its_interface_down_makes_a_result_invalid(er2):
+    host, begun = er2.hosts[0], []
+
+    def on_event(event):
+        if begun or not isinstance(event, TrafficProgress):
+            return
+        begun.append(event)
+        pid, interface = er2.network.host_interface(host)
+        for state in ("down", "up"):
+            subprocess.run(
+                ["nsenter", "-t", str(pid), "-n", "ip", "link", "set", interface, state], check=True
+            )
+            settle(0.3)
+
+    reasons = measure(er2, TRAFFIC, CHECK, on_event).summary.fidelity.reasons
+    assert any(f"interfaces of {host.name} were down" in reason for reason in reasons)
 
 
 def test_a_failover_whose_controller_is_stopped_ends_negative(er2):

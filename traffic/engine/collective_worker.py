@@ -264,9 +264,10 @@ class CollectiveWorker:
                 )
                 try:
                     self._senders[source].send(frame)
-                except OSError:  # the host's queue is full, or its interface is down
+                except OSError as error:
                     connection.cancel_transmission(transmission)
                     self._sent.refused += 1
+                    self._sent.unsent[self._host_of[source]] += sockets.interface_is_down(error)
                     break
                 self._uncounted_sent.append((source, destination, now_ns, len(frame)))
                 room -= 1
@@ -292,7 +293,8 @@ class CollectiveWorker:
             )
             try:
                 self._senders[destination].send(frame)
-            except OSError:  # the host's queue is full; the next acknowledgement also covers these segments
+            except OSError as error:  # the next acknowledgement also covers these segments
+                self._sent.unsent[self._host_of[destination]] += sockets.interface_is_down(error)
                 self._unacknowledged_since[source, destination] = since_ns
                 incoming.owed = ACKNOWLEDGE_EVERY  # the acknowledgement is due immediately
                 continue

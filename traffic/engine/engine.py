@@ -104,6 +104,7 @@ def run_traffic(
             window.steady,
             run.interrupted,
             failed=run.failed,
+            settling_ns=job.settling_ns,
         )
     return _complete(result)
 
@@ -213,6 +214,7 @@ def run_flows(
         interrupted=run.interrupted,
         flows=outcome,
         failed=run.failed,
+        settling_ns=job.window_ns[0],  # a flow that started late may last into the window
     )
     return _complete(result)
 
@@ -254,7 +256,11 @@ class MeasuredWindow:
                 self._ended = True
                 self._set(min(self.window_ns[0], next_ns), min(self.window_ns[1], next_ns))
         elif criterion is not None:
-            steady = criterion.reached(*self._processes[0].counts.byte_totals())
+            # Traffic after a stall is not what it was before: the criterion starts anew.
+            late_s = max(process.counts.late_s for process in self._processes)
+            times_s, total_bytes = self._processes[0].counts.byte_totals()
+            after = times_s >= late_s
+            steady = criterion.reached(times_s[after], total_bytes[after])
             if steady or seconds >= criterion.max_s:
                 self.steady = steady
                 self._set(next_ns, next_ns + criterion.duration_ns)

@@ -59,6 +59,7 @@ class TrafficJob:
         interval_ns: time step of the series.
         keep_log: whether the collector also logs every packet.
         watched_flow: the flow, at constant intervals, whose outages are reported live; None for none.
+        settling_ns: time before the window for which a late packet still acts on the window.
         key: secret key of the probes' tags, which hosts must not learn.
     """
 
@@ -72,6 +73,7 @@ class TrafficJob:
     interval_ns: int
     keep_log: bool = False
     watched_flow: int | None = None
+    settling_ns: int = 0
     key: bytes = field(default_factory=new_key, repr=False)
 
     def to_dict(self) -> dict[str, Any]:

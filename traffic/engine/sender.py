@@ -41,7 +41,10 @@ class Sender:
         self._buffer = FrameBuffer(job.template, CHUNK_EVENTS, Tagger(job.key))
         self._ips = np.array([host.ip for host in job.hosts], np.uint32)
         self._sockets = sockets.open_all((host.sending_place for host in job.hosts), sockets.open_sender)
-        self._counts = SentCounter(CounterSettings(len(job.hosts), job.flows, window, job.interval_ns))
+        settings = CounterSettings(
+            len(job.hosts), job.flows, window, job.interval_ns, settling_ns=job.settling_ns
+        )
+        self._counts = SentCounter(settings)
 
     def run(self, clock: Clock, stopped: Callable[[], bool]) -> Sent:
         """Sends the schedule until the window ends or `stopped` returns True; returns the counts."""
@@ -103,6 +106,9 @@ class Sender:
         while position < end:
             try:  # `deque(map(...), 0)` loops in C: its overhead is a tenth of the system calls' time
                 deque(map(socket.socket.send, senders[position:end], views), 0)
-            except OSError:  # a host's queue is full, or its interface is down
+            except OSError as error:
                 self._counts.refused += 1
+                if sockets.interface_is_down(error):
+                    refused = senders[end - length_hint(views) - 1]
+                    self._counts.unsent[self._sockets.index(refused)] += 1
             position = end - length_hint(views)

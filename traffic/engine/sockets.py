@@ -133,6 +133,11 @@ def open_sender(interface: str) -> socket.socket:
     return sender
 
 
+def interface_is_down(error: OSError) -> bool:
+    """Returns whether a packet was not sent because its interface is down or gone; else a queue is full."""
+    return error.errno in (errno.ENETDOWN, errno.ENXIO, errno.ENODEV)
+
+
 def open_receiver(interface: str, words: Words) -> socket.socket:
     """Opens a socket that receives the timestamped frames that an interface sends and that contain `words`.
 

@@ -21,6 +21,7 @@ from traffic.metrics.silence import Silence
 
 _EVERY_S = 0.25
 _RATE_SPAN_S = 1.0
+_LATE_S = 3 * _EVERY_S  # a longer time between two reports means that the process stalled
 _KEPT_SILENCES = 120  # number of reports to keep, about half a minute
 _Report = tuple[float, int, int, float | None, float | None, int]
 
@@ -75,15 +76,20 @@ class LiveCounts:
             order), ascending.
         silences: the latest reports, oldest first; see Silence.
         done: fraction of the work that is done, 0 to 1; None if unknown.
+        late_s: time of the latest report, in s on the monotonic clock, before which the process stalled; the
+            first report counts as one. inf before the first report.
     """
 
     reports: list[_Report] = field(default_factory=list)
     silences: deque[Silence] = field(default_factory=partial(deque, maxlen=_KEPT_SILENCES))
     done: float | None = None
+    late_s: float = math.inf
 
     def read(self, line: str) -> None:
         """Adds a report: a line written by `CountReporter`."""
         time_s, packets, frame_bytes, p99_ms, p50_ms, reordered, silence, self.done = json.loads(line)
+        if not self.reports or time_s - self.until_s > _LATE_S:
+            self.late_s = time_s
         self.reports.append((time_s, packets, frame_bytes, p99_ms, p50_ms, reordered))
         if silence is not None:
             self.silences.append(Silence(*silence))

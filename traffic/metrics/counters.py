@@ -26,6 +26,7 @@ class CounterSettings:
         window: measurement window.
         interval_ns: time step of series, in nanoseconds.
         max_intervals: maximum length of series; later packets count in the last interval.
+        settling_ns: time before the window in which a late packet still acts on the window, in nanoseconds.
     """
 
     hosts: int
@@ -33,6 +34,7 @@ class CounterSettings:
     window: Window
     interval_ns: int
     max_intervals: int = 1 << 20
+    settling_ns: int = 0
 
 
 class _SentBatch(NamedTuple):
@@ -48,6 +50,7 @@ class SentCounter:
 
     Attributes:
         refused: number of packets rejected by a host's own queue or interface.
+        unsent: int64, hosts: those among them that were rejected because the host's interface was down.
     """
 
     def __init__(self, settings: CounterSettings) -> None:
@@ -63,6 +66,7 @@ class SentCounter:
         self._lag = LogHistogram()
         self._pending: PendingBatches[_SentBatch] = PendingBatches(settings.window)
         self.refused = 0
+        self.unsent = np.zeros(settings.hosts, np.int64)
 
     def add(
         self,
@@ -95,7 +99,8 @@ class SentCounter:
             inside = self._settings.window.contains(batch.sent_ns)
             np.add.at(self._frames, batch.pairs[inside], 1)
             if batch.lag_ns is not None:
-                self._lag.add(batch.lag_ns[inside])
+                judged = self._settings.window.contains(batch.sent_ns, self._settings.settling_ns)
+                self._lag.add(batch.lag_ns[judged])
 
     def result(self, seconds: float) -> Sent:
         """Returns everything counted so far.
@@ -109,7 +114,9 @@ class SentCounter:
         self._count_measured()
         shape = (self._settings.hosts, self._settings.hosts)
         frames, run_frames = self._frames.reshape(shape), self._run_frames.reshape(shape)
-        return Sent(frames, run_frames, self._bytes.table, self.refused, self._lag, seconds)
+        # Packets before the window say nothing about a window without packets.
+        lag = self._lag if frames.any() else LogHistogram()
+        return Sent(frames, run_frames, self._bytes.table, self.refused, lag, seconds, self.unsent)
 
 
 @dataclass(frozen=True)

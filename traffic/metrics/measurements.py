@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 import numpy.typing as npt
@@ -72,8 +72,11 @@ class Sent:
         run_frames: int64, hosts x hosts: frames per ordered pair sent in the whole run.
         bytes: int64, intervals x hosts: bytes passed to each host's interface, by departure time.
         refused: packets rejected by the host's own queue or interface.
-        lag: delays behind the schedule of packets sent in the window.
+        lag: delays behind the schedule of packets sent in the window, or shortly before it (`settling_ns` of
+            TrafficResult).
         seconds: time from the schedule's start to the end of sending.
+        unsent: int64, hosts: packets among `refused` that a host could not send as its interface was down;
+            empty if not counted.
     """
 
     frames: npt.NDArray[np.int64]
@@ -82,6 +85,7 @@ class Sent:
     refused: int
     lag: LogHistogram
     seconds: float
+    unsent: npt.NDArray[np.int64] = field(default_factory=lambda: np.zeros(0, np.int64))
 
 
 @dataclass(frozen=True)
@@ -254,6 +258,7 @@ class TrafficResult:
         outcome: outcome of a collective; None for other traffic.
         flows: outcome of TCP flows; None for other traffic.
         failed: reason why the job ended early, a sentence; empty if it did not, or after Ctrl-C.
+        settling_ns: time before the window for which a stall can still act on the window.
     """
 
     sent: Sent
@@ -266,6 +271,7 @@ class TrafficResult:
     outcome: CollectiveOutcome | None = None
     flows: FlowOutcome | None = None
     failed: str = ""
+    settling_ns: int = 0
 
 
 def no_packets_sent(hosts: int, seconds: float) -> Sent:

@@ -52,16 +52,17 @@ class Window:
         """Whether the window is set."""
         return self.begin_ns != _NEVER
 
-    def contains(self, times_ns: npt.NDArray[np.int64]) -> npt.NDArray[np.bool_]:
-        """Returns whether times lie in the window.
+    def contains(self, times_ns: npt.NDArray[np.int64], before_ns: int = 0) -> npt.NDArray[np.bool_]:
+        """Returns whether times lie in the window, or up to `before_ns` before it.
 
         Args:
             times_ns: nanoseconds since the schedule's start, any shape.
+            before_ns: time before the window that also counts.
 
         Returns:
             bool array of the same shape.
         """
-        return (times_ns >= self.begin_ns) & (times_ns < self.end_ns)
+        return (times_ns >= self.begin_ns - before_ns) & (times_ns < self.end_ns)
 
 
 class PendingBatches(Generic[Batch]):

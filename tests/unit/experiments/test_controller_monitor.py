@@ -3,6 +3,7 @@
 import os
 import signal
 import subprocess
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from types import SimpleNamespace
@@ -11,15 +12,18 @@ import pytest
 
 from experiments.validity.controller_monitor import ControllerMonitor
 
+# It does not run while it sleeps for longer, as if its control group were frozen.
+PULSE = "trap 'sleep 0.8' USR1; while sleep 0.02; do :; done"
+
 
 class Controller:
-    """A process that sleeps, with the attributes of a ControllerProcess that a monitor reads."""
+    """A process with a controller's pulse, and the attributes of a ControllerProcess that a monitor reads."""
 
     def __init__(self) -> None:
         self.start()
 
     def start(self) -> None:
-        self._process = subprocess.Popen(["/bin/sleep", "60"])
+        self._process = subprocess.Popen(["/bin/bash", "-c", PULSE])
         self.stopped = False
 
     @property
@@ -58,6 +62,17 @@ def test_a_stop_that_is_shorter_than_the_time_between_two_looks_is_noticed(contr
         controller.stop_for_a_moment()
     assert monitor.coverage.lacking
     assert monitor.coverage.share < 1
+
+
+def test_a_controller_that_sleeps_too_long_is_stopped_whatever_its_state(controller):
+    with watched(controller) as monitor:
+        time.sleep(0.5)
+        assert not monitor.samples.stops
+        os.kill(controller.pid, signal.SIGUSR1)
+        time.sleep(1.2)
+    ((begin_s, end_s),) = monitor.samples.stops
+    assert 0.5 < end_s - begin_s < 1.1
+    assert monitor.coverage.lacking
 
 
 def test_a_stop_in_a_run_within_a_session_is_noticed_by_both(controller):

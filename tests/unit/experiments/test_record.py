@@ -251,6 +251,74 @@ def test_what_happens_after_the_window_is_judged_until_its_last_packet_has_arriv
     assert any("steal time reached 60%" in reason for reason in reasons)
 
 
+def settling(record, settling_s, **observed):
+    """Returns the record with a window from 2 to 3 s, on which a stall before it acts for that time."""
+    window_ns = (2_000_000_000, 3_000_000_000)
+    result = replace(record.result, window_ns=window_ns, settling_ns=round(settling_s * 1e9))
+    return replace(record, result=result, **observed)
+
+
+def test_a_stall_shortly_before_the_window_is_judged_and_an_earlier_one_is_not(record):
+    prompt, stalled = ({"s4": SwitchSample(100, waiting)} for waiting in (0.01, 50.0))
+    held = HeldSamples([HeldSecond(n, n + 1.0, stalled if n == 1 else prompt) for n in range(3)])
+    cpu = CpuSamples([1.0, 2.0, 3.0], [0.9] * 3, [0.0, 0.6, 0.0])
+    assert summarise(settling(record, 0.0, held=held, cpu=cpu)).fidelity.valid
+    fidelity = summarise(settling(record, 1.0, held=held, cpu=cpu)).fidelity
+    assert any(reason.startswith("s4 held frames") for reason in fidelity.reasons)
+    assert any("steal time reached 60%" in reason for reason in fidelity.reasons)
+    assert fidelity.held_frame_times_mean < 0.1, "the mean belongs to the window's latencies"
+
+
+def backlogged(record, frames, latency_ms, **traffic):
+    """Returns the record with so many more packets of each host in the window, and other latencies."""
+    received, latency = record.result.received, LogHistogram()
+    latency.add(np.full(received.latency.count, round(latency_ms * 1e6)))
+    more = received.window_bytes + frames * FRAME_BYTES
+    result = replace(record.result, received=replace(received, window_bytes=more, latency=latency))
+    return replace(record, traffic=replace(record.traffic, **traffic), result=result)
+
+
+def test_more_packets_in_the_window_than_were_offered_are_a_reason_unless_chance_explains_them(record):
+    def doubted(*changes, **traffic):
+        reasons = summarise(backlogged(record, *changes, **traffic)).fidelity.reasons
+        return any("it began with a backlog" in reason for reason in reasons)
+
+    assert not doubted(0, 8.0)
+    assert not doubted(2, 8.0)
+    assert doubted(20, 8.0)
+    assert not doubted(20, 300.0)  # queues that are always full are so at the window's start
+    faults = parse_schedule("0.5 fail link:s1-s5", record.fabric.options.topology)
+    assert not doubted(20, 8.0, faults=tuple(faults))
+
+
+def unsent(record, hosts):
+    return replace(record, result=replace(record.result, sent=replace(record.result.sent, unsent=hosts)))
+
+
+def test_a_host_whose_interface_is_down_is_a_reason_unless_its_link_was_made_to_fail(record):
+    down = unsent(record, 5 * (np.arange(7) == 2))
+    assert "interfaces of h3_1 were down: 5 packets could not be sent" in summarise(down).fidelity.reasons
+    failed = FaultRecord((InjectedFault(0.1, "fail link:s3-h3_1"),), ())
+    assert summarise(replace(down, faults=failed)).fidelity.valid
+    assert summarise(unsent(record, np.zeros(7, np.int64))).fidelity.valid
+
+
+def test_drops_of_other_frames_offset_no_losses(record):
+    received = record.result.received
+    fewer = received.frames - 2 * (received.frames > 0)
+    lost = int((received.frames - fewer).sum())
+    received = replace(
+        received, frames=fewer, run_frames=fewer, bytes=fewer.sum(axis=0)[None, :] * FRAME_BYTES
+    )
+    lossy = scheduled(replace(record, result=replace(record.result, received=received)))
+    lossy = replace(lossy, links=LinkLog(dropped_packets=lost))
+    sent = int(record.result.sent.frames.sum())
+    assert summarise(host_bytes(lossy, frames_sent=sent)).fidelity.lost_outside_queues == 0
+    fidelity = summarise(host_bytes(lossy, frames_sent=sent + 1000)).fidelity
+    assert fidelity.lost_outside_queues == pytest.approx(lost / sent, abs=1e-4)
+    assert not fidelity.valid
+
+
 @pytest.mark.parametrize(
     ("iteration", "gap_ms", "stood"), [(1, 30, ""), (1, 160, "160 ms; limit 60 ms"), (-1, 160, "")]
 )

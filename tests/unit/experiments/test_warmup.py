@@ -3,7 +3,7 @@
 import pytest
 
 from experiments.spec.experiment import Experiment
-from experiments.spec.warmup import max_warmup_s, steady_span_s
+from experiments.spec.warmup import max_warmup_s, settling_s, steady_span_s
 from topology.links import LinkSpec
 
 FRAME_BYTES = 1000
@@ -36,3 +36,14 @@ def test_the_warmup_of_a_very_long_queue_is_no_longer_than_its_option_allows():
         "queue": 75002,
     }
     assert Experiment("run", given).complete.values["warmup"] == 3600
+
+
+@pytest.mark.parametrize(("load", "queues"), [(0.5, 6), (0.75, 6), (0.95, 20), (1.0, 6), (2.0, 6)])
+def test_a_stall_acts_until_the_queues_that_it_filled_have_drained(load, queues):
+    links = LinkSpec(170_000, 32)
+    span_s = steady_span_s(links, FRAME_BYTES)
+    assert settling_s(links, FRAME_BYTES, load, span_s) == pytest.approx(queues * queue_s(links))
+
+
+def test_a_load_just_below_the_capacity_settles_within_the_longest_warmup():
+    assert settling_s(LinkSpec(10_000, 100_000), FRAME_BYTES, 1 - 1e-12, 2.0) == 3600

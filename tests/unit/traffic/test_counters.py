@@ -218,6 +218,23 @@ def test_packets_count_that_were_sent_before_their_sender_knew_of_the_window():
     assert result.bytes.sum() == 600
 
 
+def lag_of(sent_ns: list[int], settling_ns: int, late_ns: int = 3 * MS) -> LogHistogram:
+    counter = SentCounter(CounterSettings(3, 4, Window(WINDOW), 50 * MS, settling_ns=settling_ns))
+    zeros, times_ns = np.zeros(len(sent_ns), np.int64), np.array(sent_ns)
+    counter.add(zeros, zeros + 1, times_ns, times_ns - late_ns, 120)
+    return counter.result(1.0).lag
+
+
+def test_packets_that_leave_late_shortly_before_the_window_arrive_in_it_and_are_judged():
+    assert lag_of([99 * MS, 150 * MS], 0).count == 1
+    assert lag_of([99 * MS, 150 * MS], 2 * MS).count == 2
+    assert lag_of([90 * MS, 150 * MS, 200 * MS], 2 * MS).count == 1
+
+
+def test_packets_before_a_window_without_packets_are_not_taken_for_its_own():
+    assert lag_of([99 * MS], 2 * MS).count == 0
+
+
 def test_a_window_whose_packets_are_no_longer_held_is_an_error_and_no_loss(monkeypatch):
     monkeypatch.setattr(window_module, "MAX_PENDING_PACKETS", 4)
     counts = counts_with_a_late_window(ACROSS)
