@@ -21,7 +21,7 @@ FOLDER = Path("opt/polarlab")
 IMAGE_SIZE = "6G"  # sparse
 
 _LEFT_OUT = ("*.egg-info", "__pycache__", ".*_cache", ".hypothesis")
-_LEFT_OUT_AT_THE_TOP = (".git", ".venv", "build", "dist", "results", "site")
+_LEFT_OUT_AT_THE_TOP = (".git", ".venv", ".venv.lock", "build", "dist", "results", "site")
 ENTER = Path(__file__).with_name("enter.sh")
 _TEST_TIMEOUT_S = 300
 _UNIT = """[Unit]

@@ -13,7 +13,7 @@ from pathlib import Path
 from support.fixtures.documents import ROOT
 
 _LEFT_OUT = (".*_cache", ".hypothesis", "__pycache__", "*.egg-info")
-_LEFT_OUT_AT_THE_TOP = (".cache", ".git", ".venv", "build", "dist", "results", "site")
+_LEFT_OUT_AT_THE_TOP = (".cache", ".git", ".venv", ".venv.lock", "build", "dist", "results", "site")
 TIMEOUT_S = 600
 BIN = Path(sys.executable).parent  # of this environment
 
