@@ -6,6 +6,7 @@ of another user's link with that user's rights.
 
 from __future__ import annotations
 
+import errno
 import os
 import re
 import stat
@@ -162,6 +163,8 @@ def _content(reached: Reached, limit: int, opened: Callable[[int], object] | Non
         if opened:
             opened(descriptor)
         content = file.read(limit + 1)
+    if content is None:  # it would block, such as /proc/kmsg
+        raise BlockingIOError(errno.EAGAIN, os.strerror(errno.EAGAIN))
     if len(content) > limit:  # it has grown since, or is in /proc, where sizes are 0
         raise ValueError(_too_long(limit))
     return content
