@@ -14,13 +14,13 @@ from experiments.results.tables import reporting_corruption
 from experiments.spec.experiment import Experiment, by_option
 from experiments.spec.files.approval import Demands, approved
 from experiments.spec.files.command_request import command_request
-from experiments.spec.files.inputs import check_unchanged
 from experiments.spec.options import KINDS, RUN, SWEEP, TOPOLOGY, UP, noun_of, options_of
 from experiments.spec.values import dated_folder
 from polarlab.api.arguments import checked_topology
 from polarlab.api.keywords import OF_TRAFFIC
 from topology.base import Topology
 from topology.errors import ParameterError, UsageError
+from topology.files.reading import check_unchanged
 from topology.networkx_graphs import NetworkxTopology
 from topology.registry import FAMILIES
 

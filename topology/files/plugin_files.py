@@ -175,11 +175,6 @@ def receive(descriptor: int) -> None:
     take_over([(path, content.encode("latin-1")) for path, content in inherited(descriptor)])
 
 
-def digest_of(content: bytes | None) -> str:
-    """Returns the SHA-256 of a file in hexadecimal digits; empty without a file."""
-    return "" if content is None else hashlib.sha256(content).hexdigest()
-
-
 def package_digest(module: str) -> str:
     """Returns the SHA-256 of the names and contents of all files of an installed package, except byte code.
 
