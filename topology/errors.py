@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import enum
 import errno
-import os
 
 
 class PolarLabError(Exception):
@@ -120,8 +119,6 @@ def known_status(error: BaseException) -> tuple[Status, str] | None:
 def _file_status(error: OSError) -> tuple[Status, str] | None:
     if error.errno in DISK_FULL:
         return Status.MACHINE, f"no room left to write {error.filename or 'the output'}"
-    if error.errno == errno.ENOENT and not _working_folder_exists():
-        return Status.USAGE, "the working folder was removed; change to another folder"
     if error.errno in _TOO_MANY_FILES:
         return Status.MACHINE, "too many open files; raise the limit (`ulimit -n 4096`)"
     if error.errno == errno.ENAMETOOLONG:
@@ -133,13 +130,6 @@ def _file_status(error: OSError) -> tuple[Status, str] | None:
     if error.errno in _NOT_WRITABLE:
         return Status.MACHINE, f"{error.filename or 'a file'} cannot be written ({error.strerror})"
     return None
-
-
-def _working_folder_exists() -> bool:
-    try:
-        return bool(os.getcwd())
-    except FileNotFoundError:
-        return False
 
 
 def internal_text(error: BaseException) -> str:
