@@ -265,7 +265,7 @@ def test_what_is_in_the_place_of_the_run_directory_is_removed_and_reported(clean
         assert stat.S_ISDIR(folder.lstat().st_mode)
 
 
-@pytest.mark.parametrize("make", [os.mkfifo, os.mkdir, lambda path: path.symlink_to("/nowhere")])
+@pytest.mark.parametrize("make", [os.mkfifo, os.mkdir, lambda path: path.symlink_to("missing")])
 def test_a_lock_of_another_kind_is_a_fault_of_the_machine(cleaned, make):
     make(cleanup.LOCK_FILE)
     with pytest.raises(MachineError, match=str(cleanup.LOCK_FILE)):
