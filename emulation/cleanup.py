@@ -14,10 +14,12 @@ process could change it; `page_keeper` identifies it instead.
 from __future__ import annotations
 
 import contextlib
+import errno
 import fcntl
 import os
 import re
 import signal
+import stat
 import textwrap
 import threading
 import time
@@ -36,6 +38,8 @@ from topology.files.writing import remove_tree
 STATE_DIR = Path("/run/polarlab")
 RUN_DIR = STATE_DIR / "fabric"
 LOCK_FILE = STATE_DIR / "lock"
+_LOCK_FLAGS = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
+_OTHER_KIND = frozenset({errno.EEXIST, errno.EISDIR, errno.ELOOP, errno.ENOTDIR, errno.ENXIO})
 MERGING_NOTE = STATE_DIR / "page-merging"  # the machine's settings before a fabric changed them
 # Time limits of the wait for killed processes: in total, and since the last of them ended. A process can
 # outlive SIGKILL indefinitely.
@@ -93,7 +97,10 @@ def exclusive_run_dir(say: Callable[[str], object]) -> Iterator[Path]:
     """
     with _locked():
         _report_left_behind(_remove_fabric(), say)
-        RUN_DIR.mkdir(mode=0o700)
+        try:
+            RUN_DIR.mkdir(mode=0o700)
+        except OSError as error:
+            raise MachineError(f"cannot write {RUN_DIR} ({error.strerror}); remove it") from error
         try:
             yield RUN_DIR
         finally:
@@ -147,11 +154,14 @@ def clean() -> Removed:
 def _locked() -> Iterator[None]:
     try:
         STATE_DIR.mkdir(mode=0o700, exist_ok=True)
-        descriptor = os.open(LOCK_FILE, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
+        descriptor = os.open(LOCK_FILE, _LOCK_FLAGS, 0o600)
     except OSError as error:
-        reason = error.strerror
-        raise MachineError(f"cannot write {STATE_DIR} ({reason}); run as root") from error
+        if error.errno in _OTHER_KIND:
+            raise MachineError(f"cannot write {error.filename} ({error.strerror}); remove it") from error
+        raise MachineError(f"cannot write {STATE_DIR} ({error.strerror}); run as root") from error
     try:
+        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+            raise MachineError(f"{LOCK_FILE} must be a regular file; remove it")
         try:
             fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
@@ -192,9 +202,11 @@ def _remove_fabric() -> Removed:
         ended |= live
         time.sleep(0.01)
     page_merging.clean_up(MERGING_NOTE)
-    existed = RUN_DIR.exists()
+    existed = os.path.lexists(RUN_DIR)
     folder = os.open(STATE_DIR, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:
+        if existed and not stat.S_ISDIR(os.lstat(RUN_DIR).st_mode):
+            os.unlink(RUN_DIR)  # a link or a file, which only root can have made
         remove_tree(RUN_DIR.name, folder)
     finally:
         os.close(folder)

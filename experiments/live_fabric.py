@@ -24,6 +24,7 @@ from experiments.events.notices import Notice
 from experiments.events.progress import SwitchesConnected
 from experiments.planned_fabric import PlannedFabric
 from experiments.spec.fabric import FabricOptions
+from experiments.spec.files.inputs import digests_of
 from routing.plan.digest import plan_digest
 from routing.registry import routing
 from topology.errors import MachineError, UsageError
@@ -154,7 +155,8 @@ def controlled(
         CommandError, ControllerError: a process could not be started.
     """
     started = time.monotonic()
-    options.check_inputs(*map(str, options.params.values()))  # the controller reads the graph's file anew
+    with options.reading_inputs():
+        digests_of(map(str, options.params.values()))  # the controller reads the graph's file anew
     if network.started:
         network.clear_rules()
     with _controller(options, network) as controller:  # plans and proves while the network is built

@@ -8,7 +8,6 @@ import os
 import re
 import shutil
 import sys
-import tempfile
 import time
 from collections.abc import Generator, Iterable, Iterator
 from pathlib import Path
@@ -17,6 +16,7 @@ from typing import Any
 import hypothesis
 import pytest
 from _pytest.runner import runtestprotocol
+from support.fixtures.file_locks import open_lock_file
 
 NEEDED = ("ovs-vswitchd", "ovsdb-server", "mnexec", "tc", "ip")
 # A test that a busy machine can spoil is tried so often before it counts as failed.
@@ -96,14 +96,12 @@ def pytest_runtest_protocol(item: pytest.Item, nextitem: pytest.Item | None) -> 
 @contextlib.contextmanager
 def _machine(item: pytest.Item, *, alone: bool) -> Iterator[None]:
     """Lets tests of fabrics run side by side, but for one that is tried again: it has the machine alone."""
-    if item.get_closest_marker("fabric") is None:
+    if item.get_closest_marker("fabric") is None or os.geteuid() != 0:
         yield
         return
-    folder = Path(tempfile.gettempdir())
-    with (
-        open(folder / "polarlab-tests.gate", "w+") as gate,
-        open(folder / "polarlab-tests.lock", "w+") as lock,
-    ):
+    folder = item.config.rootpath / ".pytest_cache" / "fabrics"
+    folder.mkdir(parents=True, exist_ok=True)
+    with open_lock_file(folder / "gate") as gate, open_lock_file(folder / "lock") as lock:
         # Whoever waits for the lock keeps the others from the gate, so that they cannot pass it by for ever.
         # These are a process's own locks: what a test forks, and leaves behind, does not hold them.
         fcntl.lockf(gate, fcntl.LOCK_EX)

@@ -53,7 +53,8 @@ class Plugin:
     @cached_property
     def digest(self) -> str:
         """SHA-256 of the file or of the package's modules; empty for definitions from Python."""
-        from topology.files.plugin_files import digest_of, package_digest
+        from topology.files.plugin_files import package_digest
+        from topology.files.reading import digest_of
 
         return package_digest(self.module) if self.module else digest_of(self.content)
 

@@ -206,13 +206,19 @@ remove_build_tools() {
     "$venv/bin/pip" uninstall -qq --yes setuptools wheel
 }
 
-# Two set-ups at once would clear each other's environment. The lock is on the checkout and ends with the script.
+# Two set-ups at once would clear each other's environment. The lock ends with the script. Whoever can open a file
+# can lock it: only root and the owner of the checkout can open this one. `set -C` follows no link.
 take_lock() {
     command -v flock >/dev/null || return 0
-    exec 9< "$root"
-    flock -n 9 && return 0
-    say "another set-up runs; waiting"
-    flock 9 || say "cannot lock $root; do not start another set-up until this one ends"
+    guard=$venv.lock
+    (umask 077 && set -C && : > "$guard" && chown --reference="$root" "$guard") 2>/dev/null || :
+    if [ -f "$guard" ] && [ ! -L "$guard" ] && [ -r "$guard" ]; then
+        exec 9< "$guard"
+        flock -n 9 && return 0
+        say "another set-up runs; waiting"
+        flock 9 && return 0
+    fi
+    say "cannot lock $guard; do not start another set-up until this one ends"
 }
 
 if [ "${POLARLAB_SETUP:-}" = python ]; then # started by install_python_packages_as_owner

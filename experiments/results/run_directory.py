@@ -16,10 +16,17 @@ from typing import Any
 from experiments.codec import plain
 from experiments.events.base import OnEvent
 from experiments.events.notices import Notice
-from experiments.spec.files.inputs import check_unchanged, digests_by_path, digests_of, kept_digests
+from experiments.spec.files.inputs import digests_by_path, kept_digests
 from topology.base import Params, Topology
 from topology.errors import DISK_FULL, MachineError, ParameterError, UsageError
-from topology.files.reading import GRAPH_BYTES, RESULT_BYTES, read_bytes, read_lines, read_text
+from topology.files.reading import (
+    GRAPH_BYTES,
+    RESULT_BYTES,
+    expecting,
+    read_bytes,
+    read_lines,
+    read_text,
+)
 from topology.files.writing import LOCK, make_folder, open_folder
 from topology.networkx_graphs import NetworkxTopology, from_graphml
 from topology.registry import make_topology
@@ -296,9 +303,8 @@ def graph_of_results(
         with open_folder(folder).rights():
             if holds_graph(file):
                 return read_graph(folder / file)
-            graph = make_topology(name, params)
             kept = digests_by_path(kept_digests(experiment), map(str, params.values()))
-            check_unchanged(digests_of(kept), kept, f"{folder} was written", "measure again")
+            with expecting(kept, f"{folder} was written", "measure again"):
+                return make_topology(name, params)
     except (UsageError, OSError) as error:
         raise ParameterError(f"the graph of {folder} cannot be rebuilt: {error}") from None
-    return graph

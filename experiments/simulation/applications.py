@@ -42,8 +42,8 @@ def simulate_messages(
         hosts = place_ranks(traffic.placement, traffic.ranks, options.topology, options.hosts, traffic.seed)
         phases = [_phase(fabric, graph, traffic.iterations) for graph in _graphs(traffic, hosts)]
     else:
-        messages = read_trace(traffic.trace, options.topology, options.hosts)
-        options.check_inputs(traffic.trace)
+        with options.reading_inputs():
+            messages = read_trace(traffic.trace, options.topology, options.hosts)
         phases = [_phase(fabric, messages, 1)]
     for size, phase in zip(_sizes(traffic), phases, strict=True):
         on_event(

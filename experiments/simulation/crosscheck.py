@@ -25,8 +25,7 @@ from experiments.results.tables import reporting_corruption
 from experiments.simulation.fabric import max_hops
 from experiments.spec.fabric import FabricOptions
 from experiments.spec.files.experiment_file import check_kept
-from experiments.spec.files.inputs import check_inputs
-from experiments.spec.files.named import pattern_file
+from experiments.spec.files.inputs import kept_digests
 from experiments.spec.options import RUN, option_of
 from experiments.spec.traffic import MAX_PACKETS_PER_S
 from routing.plan.model import RoutePlan
@@ -39,6 +38,7 @@ from simulation.tables.compiler import compile_tables
 from simulation.tables.model import ForwardingTables
 from topology.base import Topology
 from topology.errors import MachineError, ParameterError
+from topology.files.reading import expecting
 from topology.files.writing import open_folder
 from topology.links import LinkSpec
 from traffic.wire.layout import check_frame_bytes
@@ -82,11 +82,9 @@ def crosscheck(folder: Path, on_event: OnEvent) -> Crosscheck:
         except ParameterError as error:
             raise ParameterError(f"{folder} is damaged: {error}") from None
         # Whoever owns the results chose the names of files in them, so they are read with that user's rights.
-        with open_folder(folder).rights():
+        unchanged = expecting(kept_digests(experiment), f"{folder} was written", "measure again")
+        with open_folder(folder).rights(), unchanged:
             pattern = make_pattern(summary.pattern, topology, summary.hosts, summary.seed)
-            check_inputs(
-                [pattern_file(summary.pattern)], experiment, f"{folder} was written", "measure again"
-            )
         if summary.routing not in plans:
             plan = make_plan(topology, summary.hosts, summary.routing)
             plans[summary.routing] = plan, compile_tables(plan, candidates=True)

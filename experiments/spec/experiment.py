@@ -11,7 +11,7 @@ from keyword import iskeyword
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from experiments.spec.files.inputs import Digests, check_unchanged, digests_of
+from experiments.spec.files.inputs import Digests, digests_of
 from experiments.spec.files.source import Source
 from experiments.spec.option import Given, Option
 from experiments.spec.options import (
@@ -39,6 +39,7 @@ from experiments.spec.options import (
 )
 from experiments.spec.variations import varied_options
 from topology.errors import ParameterError, UsageError
+from topology.files.reading import check_unchanged, expecting
 from topology.parameters import Value, hint, one_of
 from topology.registry import FAMILIES
 
@@ -229,17 +230,19 @@ class Experiment:
     @cached_property
     def inputs(self) -> Digests:
         """Input file -> SHA-256 of its content; raises ParameterError if it differs from the measured one."""
-        found = digests_of(path for paths in self.input_files.values() for path in paths)
+        found = digests_of(self._input_paths)
         remedy = "give the experiment anew to use the new file"
         check_unchanged(found, self.measured, "the experiment ran", remedy)
         return found
 
-    @contextlib.contextmanager
-    def _reading_inputs(self) -> Iterator[None]:
-        """Checks that the block reads the content of input files that `inputs` describes."""
-        before = self.inputs
-        yield
-        check_unchanged(digests_of(before), before, "the experiment began", "begin another one")
+    @property
+    def _input_paths(self) -> list[str]:
+        return [path for paths in self.input_files.values() for path in paths]
+
+    def _reading_inputs(self) -> contextlib.AbstractContextManager[None]:
+        """Returns a context that reads only the content of input files that `inputs` describes."""
+        digests = {**dict.fromkeys(self._input_paths, ""), **self.inputs}  # "": it could not be read
+        return expecting(digests, "the experiment began", "begin another one")
 
     def errors_located(self) -> contextlib.AbstractContextManager[None]:
         """Returns a context that adds line and key to errors about values of the experiment's file."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from typing import Any, get_args
 
@@ -12,8 +13,7 @@ from controller.openflow.frameworks import AUTO
 from emulation.hosts.identity import OWN_ROOT
 from experiments.spec.experiment import Experiment
 from experiments.spec.files.experiment_file import kept_content
-from experiments.spec.files.inputs import check_inputs
-from experiments.spec.files.named import pattern_file
+from experiments.spec.files.inputs import kept_digests
 from experiments.spec.options import AUTO_RATE, GIVEN_RATE, KINDS, RULE_RATE
 from experiments.spec.settings import FabricSettings
 from experiments.spec.simulation.decisions import DECISIONS, MINIMAL, check_given_once
@@ -22,6 +22,7 @@ from routing.registry import routing
 from simulation.settings import Arbitration, ChannelPolicy, Decision, FlowControl, RouterSettings
 from topology.base import Params, Topology
 from topology.errors import ParameterError, UsageError
+from topology.files.reading import expecting
 from topology.links import LinkSpec, parse_rate_bps
 from topology.parameters import join_parameters, split_parameters
 from traffic.workload.patterns import Pattern, make_pattern
@@ -138,13 +139,12 @@ class FabricOptions:
         Raises:
             UsageError: the fabric does not support it, or its file has changed since the experiment began.
         """
-        made = make_pattern(name, self.topology, self.hosts, seed)
-        self.check_inputs(pattern_file(name))
-        return made
+        with self.reading_inputs():
+            return make_pattern(name, self.topology, self.hosts, seed)
 
-    def check_inputs(self, *paths: str) -> None:
-        """Raises ParameterError if one of these input files has changed since the experiment began."""
-        check_inputs(paths, self.experiment, "the experiment began", "begin another one")
+    def reading_inputs(self) -> AbstractContextManager[None]:
+        """Returns a context that refuses input files that have changed since the experiment began."""
+        return expecting(kept_digests(self.experiment), "the experiment began", "begin another one")
 
     def settings(self) -> FabricSettings:
         """Returns the settings that results depend on, except the routing."""

@@ -115,12 +115,12 @@ def list_flows(flows: FlowOptions, fabric: FabricOptions) -> FlowList:
         UsageError: the sizes, the pattern or the file are invalid, or there are too many flows.
     """
     if flows.flow_file is not None:
-        found = read_flows(flows.flow_file, fabric.topology, fabric.hosts)
-        fabric.check_inputs(flows.flow_file)
+        with fabric.reading_inputs():
+            found = read_flows(flows.flow_file, fabric.topology, fabric.hosts)
         return _limited(found, flows.flow_size_limit)
     assert flows.flow_sizes is not None
-    sizes = make_sizes(flows.flow_sizes)
-    fabric.check_inputs(flows.flow_sizes)
+    with fabric.reading_inputs():
+        sizes = make_sizes(flows.flow_sizes)
     if flows.flow_size_limit is not None:
         sizes = sizes.limited(flows.flow_size_limit)
     duration_ns = round((flows.warmup_s + flows.duration_s) * 1e9)

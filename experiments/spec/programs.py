@@ -155,20 +155,31 @@ def read_programs(path: Path, topology: Topology, hosts_per_router: int) -> list
         ParameterError: the file cannot be read, a line is invalid, or there is no program.
     """
     programs = []
-    for number, line in lines_of_programs(read_text(path, NEED)):
+    for number, line in lines_of_programs(read_text(path, NEED), path):
         try:
             programs.append(parse_program(line, topology, hosts_per_router))
         except ParameterError as error:
             raise ParameterError(f"{path}, line {number}: {error}") from None
-    if not programs:
-        raise ParameterError(f"{path} must contain a program, such as `h1_1 hostname`, got none")
     return programs
 
 
-def lines_of_programs(text: str) -> list[tuple[int, str]]:
-    """Returns (line number, line) for all lines of a file of programs except empty lines and comments."""
-    lines = enumerate(text.split("\n"), 1)
-    return [(number, line) for number, line in lines if line.strip() and not line.lstrip().startswith("#")]
+def lines_of_programs(text: str, path: Path) -> list[tuple[int, str]]:
+    """Returns (line number, line) for all lines of a file of programs except empty lines and comments.
+
+    Args:
+        text: the text of the file.
+        path: the file, for the error.
+
+    Raises:
+        ParameterError: there is no program.
+    """
+    numbered = enumerate(text.split("\n"), 1)
+    lines = [
+        (number, line) for number, line in numbered if line.strip() and not line.lstrip().startswith("#")
+    ]
+    if not lines:
+        raise ParameterError(f"{path} must contain a program, such as `h1_1 hostname`, got none")
+    return lines
 
 
 def check_programs(programs: Sequence[Program]) -> None:

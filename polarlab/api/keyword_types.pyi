@@ -579,3 +579,5 @@ class TrafficKeywords(TypedDict, total=False):
     """capture packets at hosts (h1_1), switch ports (s5-eth3 or s5:3) or both ends of links (link:s1-s7), separated by commas (default none)"""
     out: str | PathLike[str] | None
     """output directory (default a new one in results/)"""
+    run_programs: bool | None
+    """use programs, input files, output directories and plug-ins that another user's files or results name, without asking first"""

@@ -68,10 +68,8 @@ def keyword_options(command: str, *, of_traffic: bool = False) -> tuple[Option, 
         command: name of the command that has the options.
         of_traffic: whether to return only options of traffic on a running fabric.
     """
-    options = tuple(option for option in every_option(command) if not option.positional)
-    if of_traffic:
-        fabrics = {option.name for option in options_of(UP)} - OF_TRAFFIC
-        return tuple(option for option in options if option.name not in fabrics)
+    of_fabric = {option.name for option in options_of(UP)} - OF_TRAFFIC if of_traffic else ()
+    options = [one for one in every_option(command) if not one.positional and one.name not in of_fabric]
     return (*options, *(option for option in own_options(command) if option.name == "run-programs"))
 
 

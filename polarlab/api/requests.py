@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import warnings
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -12,15 +12,15 @@ from typing import Any
 from experiments.results.kinds import Results, folder_of
 from experiments.results.tables import reporting_corruption
 from experiments.spec.experiment import Experiment, by_option
-from experiments.spec.files.approval import approved
+from experiments.spec.files.approval import Demands, approved
 from experiments.spec.files.command_request import command_request
-from experiments.spec.files.inputs import check_unchanged
 from experiments.spec.options import KINDS, RUN, SWEEP, TOPOLOGY, UP, noun_of, options_of
 from experiments.spec.values import dated_folder
 from polarlab.api.arguments import checked_topology
 from polarlab.api.keywords import OF_TRAFFIC
 from topology.base import Topology
 from topology.errors import ParameterError, UsageError
+from topology.files.reading import check_unchanged
 from topology.networkx_graphs import NetworkxTopology
 from topology.registry import FAMILIES
 
@@ -53,11 +53,17 @@ def request_of(
         UsageError: an option does not exist or is outside its domain, an experiment is of another kind, or
             another user's file names programs or other files, without `run_programs`.
     """
+    others, approves = _approval(options)
+    return approved(_request(kind, subject, others, again, out), approves)
+
+
+def _approval(options: Mapping[str, Any]) -> tuple[dict[str, Any], Callable[[Demands], bool]]:
+    """Returns (the options other than `run_programs`, a function for `approved` that returns its value)."""
     others = {name: value for name, value in options.items() if name != _RUN_PROGRAMS}
     run_programs = options.get(_RUN_PROGRAMS, False)
     if not isinstance(run_programs, bool):
         raise ParameterError(f"{_RUN_PROGRAMS} must be True or False, got {run_programs!r}")
-    return approved(_request(kind, subject, others, again, out), lambda _demands: run_programs)
+    return others, lambda _demands: run_programs
 
 
 def _request(
@@ -154,13 +160,15 @@ def traffic_request(fabric: Experiment, options: Mapping[str, Any], routing: str
 
     Args:
         fabric: request of the fabric.
-        options: options of the traffic, of programs and of captures.
+        options: options of the traffic, of programs and of captures, and `run_programs` like `request_of`.
         routing: name of the routing, if its parameters have changed since the fabric was launched.
 
     Raises:
-        UsageError: an option does not exist, belongs to the fabric, or is outside its domain; or an input
-            file of the fabric has changed since it came up.
+        UsageError: an option does not exist, belongs to the fabric, or is outside its domain; an input file
+            of the fabric has changed since it came up; or `exec_file` is another user's, without
+            `run_programs`.
     """
+    options, approves = _approval(options)
     own = {option.name for option in options_of(UP, fabric.family)} - OF_TRAFFIC
     for name in by_option(options):
         if name in own:
@@ -171,4 +179,4 @@ def traffic_request(fabric: Experiment, options: Mapping[str, Any], routing: str
     settled = {"link-rate": fabric.complete_values["link-rate"]}  # instead of the default of `run`
     request = Experiment(RUN, {**given, **options}, graph=fabric.graph, settled=settled)
     check_unchanged(request.inputs, fabric.inputs, "the fabric came up", "start the fabric anew")
-    return request
+    return approved(request, approves)

@@ -84,6 +84,8 @@ def _open_closed_streams() -> None:
 def _report(error: BaseException) -> int:
     """Prints an error in one line and returns its exit status; writes a log if it is an internal error."""
     known = known_status(error)
+    if isinstance(error, FileNotFoundError) and not _working_folder_exists():
+        known = Status.USAGE, "the working folder was removed; change to another folder"
     if known:
         status, line = known
         if isinstance(error, PermissionError) and os.geteuid():  # the results may belong to root
@@ -95,3 +97,10 @@ def _report(error: BaseException) -> int:
         raise error
     print_line(f"polarlab: {internal_text(error)} (details in {write_log(error)})")
     return Status.INTERNAL
+
+
+def _working_folder_exists() -> bool:
+    try:
+        return bool(os.getcwd())
+    except FileNotFoundError:
+        return False

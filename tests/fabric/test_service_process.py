@@ -37,23 +37,26 @@ def listening(*words, **options):
     finally:
         process.kill()
         process.communicate()
-        for path in (UNIX, OTHER_UNIX):
-            Path(path).unlink(missing_ok=True)
 
 
 @pytest.fixture(scope="module")
-def service(request):
-    """A controller that listens where the test's parameter says."""
-    with listening("--listen", request.param) as process:
+def unix(tmp_path_factory):
+    """The path of a socket."""
+    return str(tmp_path_factory.mktemp("service") / "socket")
+
+
+@pytest.fixture(scope="module")
+def service(request, unix):
+    """A controller that listens where the test's parameter says; `unix:` stands for the socket."""
+    address = request.param
+    with listening("--listen", f"unix:{unix}" if address == "unix:" else address) as process:
         yield process
+    Path(unix).unlink(missing_ok=True)
 
 
-UNIX, OTHER_UNIX = "/tmp/polarlab-test-controller", "/tmp/polarlab-test-other-controller"
-
-
-@pytest.mark.parametrize("service", [f"unix:{UNIX}"], indirect=True)
-def test_only_the_owner_can_open_its_unix_socket_and_it_has_no_other(service):
-    assert stat.S_IMODE(os.stat(UNIX).st_mode) & 0o077 == 0
+@pytest.mark.parametrize("service", ["unix:"], indirect=True)
+def test_only_the_owner_can_open_its_unix_socket_and_it_has_no_other(service, unix):
+    assert stat.S_IMODE(os.stat(unix).st_mode) & 0o077 == 0
     listening = subprocess.run(["ss", "-Hltnp"], capture_output=True, text=True, check=True).stdout
     assert f"pid={service.pid}," not in listening
 
@@ -103,27 +106,27 @@ def test_certificates_that_cannot_be_read_are_wrong_use_too():
     assert "Traceback" not in done.stderr
 
 
-@pytest.mark.parametrize("service", [f"unix:{UNIX}"], indirect=True)
-def test_random_bytes_on_its_socket_do_not_stop_it(service):
+@pytest.mark.parametrize("service", ["unix:"], indirect=True)
+def test_random_bytes_on_its_socket_do_not_stop_it(service, unix):
     with socket.socket(socket.AF_UNIX) as switch:
-        switch.connect(UNIX)
+        switch.connect(unix)
         switch.sendall(b"\x04\x00\x00\x08" + os.urandom(64))
         switch.settimeout(2)
         switch.recv(64)
     with socket.socket(socket.AF_UNIX) as switch:
-        switch.connect(UNIX)
+        switch.connect(unix)
         assert switch.recv(8)[:2] == b"\x06\x00"
     assert service.poll() is None
 
 
-@pytest.mark.parametrize("service", [f"unix:{UNIX}"], indirect=True)
+@pytest.mark.parametrize("service", ["unix:"], indirect=True)
 def test_it_ends_when_it_is_asked_to(service):
     service.send_signal(signal.SIGTERM)
     assert service.wait(timeout=10) in (-signal.SIGTERM, 0, 143)
 
 
-def test_ctrl_c_ends_it_without_a_traceback():
-    with listening("--listen", f"unix:{OTHER_UNIX}", stderr=subprocess.PIPE) as process:
+def test_ctrl_c_ends_it_without_a_traceback(tmp_path):
+    with listening("--listen", f"unix:{tmp_path / 'socket'}", stderr=subprocess.PIPE) as process:
         process.send_signal(signal.SIGINT)
         _, errors = process.communicate(timeout=10)
     assert process.returncode == 130
@@ -131,7 +134,7 @@ def test_ctrl_c_ends_it_without_a_traceback():
 
 
 def test_a_missing_parameter_is_named_in_this_programs_syntax(monkeypatch, capsys):
-    monkeypatch.setattr(sys, "argv", ["controller.service", "polarfly", "--listen", f"unix:{UNIX}"])
+    monkeypatch.setattr(sys, "argv", ["controller.service", "polarfly", "--listen", "unix:/nowhere"])
     assert main() == 2
     assert "q=VALUE" in capsys.readouterr().err
 

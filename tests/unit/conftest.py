@@ -4,6 +4,7 @@ import fcntl
 import signal
 
 import pytest
+from support.fixtures.file_locks import open_lock_file
 from support.fixtures.foreign_folders import AS_ROOT, give, public_folder
 
 from emulation.subprocesses import END_SIGNALS
@@ -19,7 +20,7 @@ def compiled_kernels():
     from simulation.kernels.compiled import cache_folder
 
     cache_folder().mkdir(parents=True, exist_ok=True)
-    with (cache_folder() / ".compiling").open("w") as lock:
+    with open_lock_file(cache_folder() / ".compiling") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
         kernel_cases.digests()
 

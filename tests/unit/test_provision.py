@@ -5,6 +5,7 @@ import fcntl
 import os
 import re
 import shutil
+import stat
 import subprocess
 import sys
 
@@ -13,6 +14,7 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 from support.builders.checkout import copy_project
 from support.fixtures.documents import ROOT
+from support.fixtures.foreign_folders import give_all
 
 
 def test_two_kinds_of_machine_are_refused():
@@ -30,18 +32,58 @@ def test_an_unknown_kind_of_machine_is_refused_in_one_line():
     assert done.stderr.count("\n") == 1
 
 
-def test_a_second_set_up_in_one_checkout_waits_for_the_first(tmp_path):
-    script = tmp_path / "vagrant" / "provision.sh"
-    script.parent.mkdir()
-    shutil.copy(ROOT / "vagrant" / "provision.sh", script)
-    first = os.open(tmp_path, os.O_RDONLY)
+@pytest.fixture
+def checkout(tmp_path):
+    """A checkout with only the script."""
+    folder = tmp_path / "checkout"
+    (folder / "vagrant").mkdir(parents=True)
+    shutil.copy(ROOT / "vagrant" / "provision.sh", folder / "vagrant")
+    return folder
+
+
+def test_a_second_set_up_in_one_checkout_waits_for_the_first(checkout):
+    first = os.open(checkout / ".venv.lock", os.O_RDONLY | os.O_CREAT, 0o600)
     fcntl.flock(first, fcntl.LOCK_EX)
+    script = checkout / "vagrant" / "provision.sh"
     with subprocess.Popen([script], stderr=subprocess.PIPE, text=True, start_new_session=True) as second:
         assert second.stderr.readline() == "setup: another set-up runs; waiting\n"
         assert second.poll() is None
         os.killpg(second.pid, 9)  # before it installs anything
     os.close(first)
-    assert os.listdir(tmp_path) == ["vagrant"]
+    assert sorted(os.listdir(checkout)) == [".venv.lock", "vagrant"]
+
+
+def set_up_packages(checkout):
+    """Runs the script on a machine that has all packages; returns what it prints."""
+    query = checkout.parent / "bin" / "dpkg-query"
+    query.parent.mkdir()
+    query.write_text("#!/bin/sh\necho ii\n")
+    query.chmod(0o755)
+    words = [checkout / "vagrant" / "provision.sh", "packages"]
+    environment = os.environ | {"PATH": f"{query.parent}:{os.environ['PATH']}"}
+    done = subprocess.run(words, env=environment, capture_output=True, text=True, check=True, timeout=20)
+    return done.stderr
+
+
+def test_a_lock_on_the_folder_of_the_checkout_which_everybody_can_take_stops_no_set_up(checkout):
+    other = os.open(checkout, os.O_RDONLY)
+    fcntl.flock(other, fcntl.LOCK_EX)
+    assert set_up_packages(checkout) == ""
+    os.close(other)
+
+
+def test_only_root_and_the_owner_of_the_checkout_can_open_the_lock_of_a_set_up(checkout):
+    give_all(checkout)
+    set_up_packages(checkout)
+    made, above = (checkout / ".venv.lock").stat(), checkout.stat()
+    assert (stat.S_IMODE(made.st_mode), made.st_uid, made.st_gid) == (0o600, above.st_uid, above.st_gid)
+
+
+def test_the_lock_of_a_set_up_is_not_made_through_a_link(checkout):
+    target = checkout.parent / "target"
+    (checkout / ".venv.lock").symlink_to(target)
+    assert "cannot lock" in set_up_packages(checkout)
+    assert not target.exists()
 
 
 def test_an_unreadable_lock_ends_the_set_up(tmp_path):

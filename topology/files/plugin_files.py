@@ -175,23 +175,21 @@ def receive(descriptor: int) -> None:
     take_over([(path, content.encode("latin-1")) for path, content in inherited(descriptor)])
 
 
-def digest_of(content: bytes | None) -> str:
-    """Returns the SHA-256 of a file in hexadecimal digits; empty without a file."""
-    return "" if content is None else hashlib.sha256(content).hexdigest()
-
-
 def package_digest(module: str) -> str:
-    """Returns the SHA-256 of the names and contents of all modules of an installed package.
+    """Returns the SHA-256 of the names and contents of all files of an installed package, except byte code.
 
     Args:
         module: one of its modules, such as `my_package.routing`.
     """
     spec = importlib.util.find_spec(module.partition(".")[0])
     folders = [Path(one) for one in (spec.submodule_search_locations or ())] if spec else []
-    files = [(one.relative_to(f), one) for f in folders for one in f.rglob(f"*{_SUFFIX}")]
+    files = [(one.relative_to(f), one) for f in folders for one in f.rglob("*") if one.is_file()]
     if spec and spec.origin and not folders:
         files = [(Path(spec.origin).relative_to(Path(spec.origin).parent), Path(spec.origin))]
     digest = hashlib.sha256()
-    for name, file in sorted(files):
-        digest.update(f"{name}\n{digest_of(file.read_bytes())}\n".encode())
+    for name, path in sorted(files):
+        if "__pycache__" not in name.parts:
+            with path.open("rb") as file:
+                content = hashlib.file_digest(file, "sha256").hexdigest()
+            digest.update(os.fsencode(name) + f"\n{content}\n".encode())
     return digest.hexdigest()

@@ -6,10 +6,15 @@ of another user's link with that user's rights.
 
 from __future__ import annotations
 
+import contextlib
+import errno
+import hashlib
 import os
 import re
 import stat
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
+from contextvars import ContextVar
+from functools import partial
 from pathlib import Path
 
 from topology.errors import ParameterError
@@ -32,6 +37,10 @@ _KINDS = {
 }
 _LINE = re.compile(r"[^\n]*\n|[^\n]+")
 _UTF16 = (b"\xff\xfe", b"\xfe\xff")
+
+
+# Checks of the digests of files that this thread reads; each takes path -> SHA-256. See `expecting`.
+_checks: ContextVar[tuple[Callable[[Mapping[str, str]], None], ...]] = ContextVar("checks", default=())
 
 
 class FileError(ParameterError):
@@ -66,14 +75,56 @@ def read_bytes(
 
     Raises:
         FileError: it does not exist, may not be read, is too long or not a regular file.
+        ParameterError: this thread is `expecting` another content.
     """
     path = Path(path)
     try:
         with walked(path) as reached:
-            return _content(reached, limit, opened)
+            content = _content(reached, limit, opened)
     except (OSError, ValueError) as error:  # ValueError: a NUL in the name
         reason = (isinstance(error, OSError) and error.strerror) or str(error)
         raise _error(path, reason, what, need, missing=isinstance(error, FileNotFoundError)) from None
+    for check in _checks.get():
+        check({str(path): digest_of(content)})
+    return content
+
+
+@contextlib.contextmanager
+def expecting(digests: Mapping[str, str], since: str, remedy: str) -> Iterator[None]:
+    """Refuses to read files in the block whose content has changed.
+
+    The bytes that the reader returns are those that were checked, however often a file is replaced.
+
+    Args:
+        digests: path -> SHA-256 of the earlier content; other files are not checked.
+        since: clause that names the earlier time, for the error.
+        remedy: clause that says what to do.
+    """
+    kept = {str(Path(path)): digest for path, digest in digests.items()}
+    token = _checks.set((*_checks.get(), partial(check_unchanged, kept=kept, since=since, remedy=remedy)))
+    try:
+        yield
+    finally:
+        _checks.reset(token)
+
+
+def check_unchanged(found: Mapping[str, str], kept: Mapping[str, str], since: str, remedy: str) -> None:
+    """Raises ParameterError if the content of a file has changed.
+
+    Args:
+        found: path -> SHA-256 of the present content.
+        kept: the same of the earlier content; other files are not checked.
+        since: clause that names the earlier time, for the error.
+        remedy: clause that says what to do.
+    """
+    for path, digest in found.items():
+        if kept.get(path, digest) != digest:
+            raise ParameterError(f"{path} has changed since {since}; restore it, or {remedy}")
+
+
+def digest_of(content: bytes | None) -> str:
+    """Returns the SHA-256 of a file in hexadecimal digits; empty without a file."""
+    return "" if content is None else hashlib.sha256(content).hexdigest()
 
 
 def read_text(
@@ -162,6 +213,8 @@ def _content(reached: Reached, limit: int, opened: Callable[[int], object] | Non
         if opened:
             opened(descriptor)
         content = file.read(limit + 1)
+    if content is None:  # it would block, such as /proc/kmsg
+        raise BlockingIOError(errno.EAGAIN, os.strerror(errno.EAGAIN))
     if len(content) > limit:  # it has grown since, or is in /proc, where sizes are 0
         raise ValueError(_too_long(limit))
     return content

@@ -54,7 +54,7 @@ def approved(experiment: Experiment, approves: Callable[[Demands], bool]) -> Exp
     with experiment.errors_located():
         own_list, listed = _listed_programs(experiment)
     values = dict(experiment.values)
-    if listed is not None:  # run the lines that were shown, even if the file changes meanwhile
+    if listed is not None:  # nobody opens the file again, so its owner cannot change what runs
         values[_EXEC] = (*values.get(_EXEC, ()), *own_list)
         del values[_EXEC_FILE]
     demands = _demands(experiment, foreign, own_list, listed)
@@ -68,7 +68,7 @@ def approved(experiment: Experiment, approves: Callable[[Demands], bool]) -> Exp
 def _listed_programs(experiment: Experiment) -> tuple[list[str], Foreign | None]:
     """Returns the programs in the file of --exec-file, and that file's owner if it is another user.
 
-    Otherwise the result is an empty list and None.
+    Otherwise the result is an empty list and None. Another user's file must contain a program.
     """
     file = experiment.values.get(_EXEC_FILE)
     if file is None or os.geteuid():
@@ -78,7 +78,7 @@ def _listed_programs(experiment: Experiment) -> tuple[list[str], Foreign | None]
     given = experiment.source and experiment.source.foreign
     if foreign is None and given and _EXEC_FILE in given.options:
         foreign = given
-    return [line for _, line in lines_of_programs(text)] if foreign else [], foreign
+    return [line for _, line in lines_of_programs(text, path)] if foreign else [], foreign
 
 
 def _demands(

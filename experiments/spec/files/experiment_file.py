@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from experiments.spec.experiment import Experiment
-from experiments.spec.files.inputs import INPUTS, check_unchanged, kept_digests
+from experiments.spec.files.inputs import INPUTS, kept_digests
 from experiments.spec.files.source import Source, key_lines
 from experiments.spec.option import Given, Option
 from experiments.spec.options import KINDS, SWEEP, TOPOLOGY, declared_kind, option_of, options_of
@@ -20,7 +20,7 @@ from experiments.spec.variations import SHORT_FORMS
 from topology.errors import ParameterError, UsageError
 from topology.files.escaping import quoted
 from topology.files.foreign import Foreign, read_judged
-from topology.files.reading import SETTINGS_BYTES
+from topology.files.reading import SETTINGS_BYTES, check_unchanged
 from topology.parameters import hint, one_of
 from topology.plugins import check_plugins, plugin_named, shortened
 from topology.registry import FAMILIES, family

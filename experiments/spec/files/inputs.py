@@ -12,8 +12,7 @@ from pathlib import PurePath
 from typing import Any
 
 from topology.errors import ParameterError
-from topology.files.plugin_files import digest_of
-from topology.files.reading import TABLE_BYTES, FileError, read_bytes
+from topology.files.reading import TABLE_BYTES, FileError, digest_of, read_bytes
 
 INPUTS = "inputs"
 
@@ -58,30 +57,3 @@ def digests_by_path(kept: Digests, paths: Iterable[str]) -> dict[str, str]:
         if given:
             found[path] = kept[max(given, key=lambda one: len(PurePath(one).parts))]
     return found
-
-
-def check_inputs(paths: Iterable[str], content: Mapping[str, Any] | None, since: str, remedy: str) -> None:
-    """Raises ParameterError if the content of a file differs from that in an experiment's table `inputs`.
-
-    Args:
-        paths: files as the user gave them; those that the table lacks are not checked.
-        content: the experiment, from a manifest.
-        since: clause that names the earlier time, for the error.
-        remedy: clause that says what to do.
-    """
-    kept = kept_digests(content)
-    check_unchanged(digests_of(path for path in paths if path in kept), kept, since, remedy)
-
-
-def check_unchanged(found: Digests, kept: Digests, since: str, remedy: str) -> None:
-    """Raises ParameterError if the content of a file has changed.
-
-    Args:
-        found: present digests.
-        kept: earlier digests; other files are not checked.
-        since: clause that names the earlier time, for the error.
-        remedy: clause that says what to do.
-    """
-    for path, digest in found.items():
-        if kept.get(path, digest) != digest:
-            raise ParameterError(f"{path} has changed since {since}; restore it, or {remedy}")

@@ -9,7 +9,7 @@ from support.fixtures.documents import ROOT
 
 # Vagrant keeps its machine's private key in .vagrant.
 _LEFT_OUT = ("*.egg-info", "__pycache__", ".*_cache", ".hypothesis", ".vagrant")
-_LEFT_OUT_AT_THE_TOP = (".cache", ".git", ".venv", "build", "dist", "results", "site")
+_LEFT_OUT_AT_THE_TOP = (".cache", ".git", ".venv", ".venv.lock", "build", "dist", "results", "site")
 
 
 def copy_project(folder: Path) -> Path:

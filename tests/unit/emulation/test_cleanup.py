@@ -3,6 +3,7 @@
 import contextlib
 import os
 import signal
+import stat
 import subprocess
 import sys
 import time
@@ -18,6 +19,7 @@ from emulation.hosts.identity import PAGE_NUMBER
 from emulation.subprocesses import MARK_VARIABLE, process_mark, process_namespace
 from polarlab.web.address import WebAddress
 from polarlab.web.page_server import PageServer
+from topology.errors import MachineError
 
 needs_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root makes namespaces")
 
@@ -245,3 +247,26 @@ def test_a_process_that_outlives_its_end_is_left_behind_and_named(cleaned):
         assert [process.pid for process in removed.left_behind] == [stopped.pid]
         assert removed.processes == ()
     assert cleaned() == set()
+
+
+@pytest.mark.parametrize("target", ["missing", "other", None], ids=["dangling", "folder", "file"])
+def test_what_is_in_the_place_of_the_run_directory_is_removed_and_reported(cleaned, tmp_path, target):
+    (tmp_path / "other").mkdir()
+    (tmp_path / "other" / "file").touch()
+    if target is None:
+        cleanup.RUN_DIR.touch()
+    else:
+        cleanup.RUN_DIR.symlink_to(tmp_path / target)
+    assert cleanup.clean().run_dir
+    assert not cleanup.clean().run_dir
+    assert (tmp_path / "other" / "file").exists()
+    cleanup.RUN_DIR.symlink_to(tmp_path / "missing")
+    with cleanup.exclusive_run_dir(print) as folder:
+        assert stat.S_ISDIR(folder.lstat().st_mode)
+
+
+@pytest.mark.parametrize("make", [os.mkfifo, os.mkdir, lambda path: path.symlink_to("missing")])
+def test_a_lock_of_another_kind_is_a_fault_of_the_machine(cleaned, make):
+    make(cleanup.LOCK_FILE)
+    with pytest.raises(MachineError, match=str(cleanup.LOCK_FILE)):
+        cleaned()

@@ -1,5 +1,7 @@
 """Edited input files: results are not resumed, repeated or recomputed from another content."""
 
+import importlib
+import re
 from dataclasses import fields
 
 import pytest
@@ -15,7 +17,9 @@ from experiments.observation.recording import read_recording
 from experiments.planned_fabric import PlannedFabric
 from experiments.results.manifest import SweepSettings, sweep_manifest
 from experiments.results.parts.swept_values import swept_values
+from experiments.simulation.simulate import run_simulation
 from experiments.spec.files.experiment_file import kept_content
+from experiments.spec.flows import list_flows
 from experiments.spec.settings import PacketSettings
 from experiments.sweep import run_sweep
 from polarlab.api.requests import traffic_request
@@ -267,3 +271,86 @@ def test_an_experiment_does_not_mix_two_contents_of_a_file(tmp_path):
     with pytest.raises(UsageError, match="changed"):
         experiment.resolve()
     assert parse(words.split()).experiment.resolve()
+
+
+# The functions through which modules read the content of the files above.
+READERS = {
+    "ring.edges": "topology.families.graph_file.read_text",
+    "demand.csv": "traffic.workload.demand_matrix.read_lines",
+    "trace.csv": "traffic.workload.flows.sizes.read_lines",
+    "flows.csv": "traffic.workload.flows.sizes.read_lines",
+    "sizes.csv": "traffic.workload.flows.sizes.read_lines",
+    "programs": "experiments.spec.programs.read_text",
+    "faults.txt": "experiments.spec.traffic.read_text",
+}
+
+
+@pytest.fixture
+def replaced_while_read(tmp_path, monkeypatch):
+    """Returns a function that replaces a file's content whenever it is read, and restores it at once."""
+
+    def replace(name):
+        content, other, _ = KINDS[name]
+        module, _, function = READERS[name].rpartition(".")
+        read = getattr(importlib.import_module(module), function)
+
+        def read_other(*words, **options):
+            (tmp_path / name).write_text(other)
+            try:
+                return read(*words, **options)
+            finally:
+                (tmp_path / name).write_text(content)
+
+        monkeypatch.setattr(READERS[name], read_other)
+
+    return replace
+
+
+@pytest.mark.parametrize("name", KINDS)
+def test_only_the_content_of_the_digest_is_used(tmp_path, replaced_while_read, name):
+    content, _, words = KINDS[name]
+    (tmp_path / name).write_text(content)
+    replaced_while_read(name)
+    with pytest.raises(UsageError, match=rf"{re.escape(name)} has changed"):
+        parse(words.split()).experiment.resolve()
+
+
+@pytest.mark.usefixtures("compiled_kernels")
+@pytest.mark.parametrize("name", ["demand.csv", "trace.csv"])
+def test_only_the_content_of_the_digest_is_simulated(tmp_path, replaced_while_read, name):
+    content, _, words = KINDS[name]
+    (tmp_path / name).write_text(content)
+    chosen = parse(words.split()).experiment.resolve()
+    replaced_while_read(name)
+    with pytest.raises(UsageError, match=rf"{re.escape(name)} has changed"):
+        run_simulation(chosen, tmp_path / "out", lambda _event: None)
+
+
+def test_only_the_content_of_the_digest_is_replayed(tmp_path, replaced_while_read):
+    content, _, words = KINDS["ring.edges"]
+    (tmp_path / "ring.edges").write_text(content)
+    named = {"name": "graph", "params": {"from": "ring.edges"}}
+    experiment = kept(words.replace("simulate", "run"))
+    folder = write_run(tmp_path / "run", records.summary(**named), experiment=experiment, **named)
+    replaced_while_read("ring.edges")
+    with pytest.raises(ParameterError, match=r"ring\.edges has changed"):
+        read_recording(folder)
+
+
+@pytest.mark.parametrize("name", ["flows.csv", "sizes.csv"])
+def test_only_flows_of_the_content_of_the_digest_are_run(tmp_path, replaced_while_read, name):
+    content, _, words = KINDS[name]
+    (tmp_path / name).write_text(content)
+    chosen = parse(words.split()).experiment.resolve()
+    replaced_while_read(name)
+    with pytest.raises(UsageError, match=rf"{re.escape(name)} has changed"):
+        list_flows(chosen.traffic, chosen.fabric)
+
+
+def test_a_file_that_appears_after_its_digest_is_not_read(tmp_path):
+    content, _, words = KINDS["demand.csv"]
+    experiment = parse(words.split()).experiment
+    assert experiment.inputs == {}
+    (tmp_path / "demand.csv").write_text(content)
+    with pytest.raises(UsageError, match="changed"):
+        experiment.resolve()

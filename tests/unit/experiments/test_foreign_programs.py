@@ -20,6 +20,7 @@ from experiments.codec import plain
 from experiments.spec.experiment import Experiment
 from experiments.spec.files.approval import approved
 from experiments.spec.files.experiment_file import kept_content
+from polarlab.api.requests import traffic_request
 from polarlab.cli.main import main
 from polarlab.cli.parser import parse
 from topology.errors import UsageError
@@ -275,6 +276,27 @@ def test_the_lines_that_were_shown_are_those_that_run(tmp_path):
     (demands,) = shown
     assert demands.programs == ("h1_1 hostname",)
     assert [program.line for program in one.resolve().programs.programs] == ["h1_1 hostname"]
+
+
+def test_a_list_without_programs_is_refused_before_it_gets_any(tmp_path):
+    listed = tmp_path / "programs.txt"
+    listed.write_text("# none yet\n")
+    os.chown(listed, NOBODY, NOBODY)
+    asked = Experiment("run", {"topology": "polarfly", "q": 2, "exec-file": str(listed)})
+    with pytest.raises(UsageError, match="got none"):
+        approved(asked, lambda _demands: True)
+
+
+def test_traffic_on_a_fabric_that_is_up_runs_no_list_of_others_unless_approved(tmp_path):
+    listed = tmp_path / "programs.txt"
+    listed.write_text("h1_1 hostname\n")
+    fabric = Experiment("up", {"topology": "polarfly", "q": 2})
+    options = {"exec_file": str(listed)}
+    assert traffic_request(fabric, options).values["exec-file"] == str(listed)
+    os.chown(listed, NOBODY, NOBODY)
+    with pytest.raises(UsageError, match="run-programs"):
+        traffic_request(fabric, options)
+    assert traffic_request(fabric, {**options, "run_programs": True}).values["exec"] == ("h1_1 hostname",)
 
 
 @pytest.mark.parametrize(

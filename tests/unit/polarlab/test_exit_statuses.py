@@ -104,6 +104,16 @@ def test_a_folder_in_the_place_of_a_file_is_wrong_use(tmp_path):
     assert str(tmp_path) in line
 
 
+@pytest.mark.parametrize(
+    "line", ["simulate polarfly --q 2", "topology graph --from g.txt", "run polarfly --q 2"]
+)
+def test_a_working_folder_that_was_removed_is_wrong_use(capsys, tmp_path, monkeypatch, line):
+    (tmp_path / "removed").mkdir()
+    monkeypatch.chdir(tmp_path / "removed")
+    (tmp_path / "removed").rmdir()
+    assert "folder" in fails(capsys, line, Status.USAGE)
+
+
 def test_old_logs_of_internal_errors_are_removed_and_recent_ones_are_kept(tmp_path, monkeypatch):
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     old, recent = write_log(ValueError("old")), write_log(ValueError("recent"))

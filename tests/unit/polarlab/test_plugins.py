@@ -23,7 +23,7 @@ from experiments.simulation.fabric import prepare_fabric
 from experiments.spec.experiment import Experiment
 from polarlab import extend
 from polarlab.cli import main as entry
-from topology.files.plugin_files import handed_over, take_over
+from topology.files.plugin_files import handed_over, package_digest, take_over
 
 pytestmark = pytest.mark.usefixtures("own_names")
 PACKAGE = ROOT / "examples" / "plugin"
@@ -493,6 +493,20 @@ LINES = (
     "simulate polarfly --q 2 --pattern halo2d --print-config",
     "explain polarfly --q 2 s1 s2",
 )
+
+
+def test_the_digest_of_a_package_counts_all_of_its_files_but_byte_code(tmp_path, monkeypatch):
+    folder = tmp_path / "package_with_data"
+    (folder / "tables").mkdir(parents=True)
+    (folder / "__init__.py").touch()
+    (folder / "tables" / "sizes.csv").write_text("1")
+    monkeypatch.syspath_prepend(tmp_path)
+    first = package_digest("package_with_data.routing")
+    (folder / "__pycache__").mkdir()
+    (folder / "__pycache__" / "x.pyc").touch()
+    assert package_digest("package_with_data.routing") == first
+    (folder / "tables" / "sizes.csv").write_text("2")
+    assert package_digest("package_with_data.routing") != first
 
 
 def test_a_command_that_begins_with_the_topology_of_a_package_finds_its_routing(site):

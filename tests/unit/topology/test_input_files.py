@@ -1,5 +1,6 @@
 """Input files: regular, bounded, text; and read as root with the rights of those whose links lead to them."""
 
+import contextlib
 import itertools
 import os
 import socket
@@ -41,6 +42,14 @@ def test_only_regular_files_are_read(tmp_path, kind):
         path.symlink_to("/dev/zero")
     with pytest.raises(FileError, match=rf"x cannot .* got a {kind}"):
         read_bytes(path, LIMIT)
+
+
+@pytest.mark.skipif(not os.access("/proc/kmsg", os.R_OK), reason="only root reads the kernel's messages")
+def test_a_file_that_has_nothing_to_read_yet_is_refused():
+    with contextlib.suppress(FileError):  # it may return messages that nobody has read
+        read_bytes("/proc/kmsg", 1 << 30)
+    with pytest.raises(FileError, match="/proc/kmsg"):
+        read_bytes("/proc/kmsg", 1 << 30)
 
 
 @pytest.mark.parametrize(
