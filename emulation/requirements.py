@@ -102,7 +102,7 @@ def namespaces_problem() -> str | None:
 
 
 def _missing_right() -> str | None:
-    """Returns what root lacks here, as in a container; None if fabrics can be launched."""
+    """Returns the right that root lacks here, for example in a container; None if fabrics can be launched."""
     [digits] = re.findall(r"^CapEff:\s*(\w+)$", Path("/proc/self/status").read_text(), re.MULTILINE)
     missing = [name for name, bit in _CAPABILITY_BITS.items() if not int(digits, 16) >> bit & 1]
     if missing:

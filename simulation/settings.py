@@ -71,7 +71,7 @@ class RouterSettings:
 
     @property
     def latency_units(self) -> int:
-        """Units per cycle of the latency sums: 1 (cycles, credit), or `ticks` (drop)."""
+        """Units of the latency sums in a cycle: 1 with flow control credit, `ticks` with drop."""
         return 1 if self.flow_control == "credit" else self.ticks
 
 

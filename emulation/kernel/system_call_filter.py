@@ -129,8 +129,8 @@ def filter_calls(*, of_the_page: bool = False) -> None:
     The thread must have called `set_no_new_privileges`.
 
     Args:
-        of_the_page: whether this is the process of the live page, to which all calls are refused but a few,
-            which it makes while it serves.
+        of_the_page: whether this is the process of the live page, which may make only the few calls that it
+            needs to serve.
 
     Raises:
         OSError: the kernel refuses, or the architecture is unknown.

@@ -57,7 +57,7 @@ _MAX_HOPS = {PAPER: 6, OWN: 5}
 
 
 class ColouredDetours(Protocol):
-    """Detours of four colours in one order of links."""
+    """Detours for one of the two orders of links: `paper` or `own`."""
 
     @property
     def coloured(self) -> ColouredDragonfly:

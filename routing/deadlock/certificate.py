@@ -20,7 +20,7 @@ def ranks_ascend(finder: MoveFinder, channels: Channels, ranks: Numbers) -> bool
     """Returns whether every packet always moves on to a channel of a higher rank than the last one.
 
     Args:
-        finder: the moves of packets; a finder that built no graph, for an independent check.
+        finder: finds the moves of packets. The check is independent if this finder did not build the graph.
         channels: the channels that packets use.
         ranks: int64 array: the rank of each channel, at least 0.
     """

@@ -117,8 +117,8 @@ class Blocks:
 
         Args:
             blocks: the numbers of the blocks.
-            values: returns the values of sets of ports, given by number. It is called once, with all distinct
-                sets in the order of the blocks that have them first.
+            values: returns one value for each number of a set of ports. It is called once, with every
+                distinct number in the order of its first appearance among the blocks.
         """
         codes = self._port_codes[blocks]
         different, firsts, places = np.unique(codes, return_index=True, return_inverse=True)
