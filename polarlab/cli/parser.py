@@ -99,7 +99,7 @@ class CommandParser(_Parser):
 
     Attributes:
         kind: name of the command in the declarations of options; empty until it is set.
-        base: experiment on which the options are based, from a file or results; the error if it is unreadable.
+        base: experiment on which the options are based, from a file or results; or the error in reading it.
     """
 
     kind = ""
