@@ -122,7 +122,7 @@ class UnservedTurns:
         self._scheduled = False
 
     def add(self, connection: Connection) -> None:
-        """Gives a connection a turn after those that wait already."""
+        """Queues a connection for a turn."""
         self._waiting.setdefault(connection)
         self._schedule()
 
