@@ -28,9 +28,10 @@ _ECHO_EVERY_S, _ECHO_EVERY_S_PER_SWITCH, UNANSWERED_ECHOES = 2, 0.01, 3
 _BACKLOG = 4096
 
 # A connection is served once it is the one in use for a switch of the fabric. Limits of one connection:
-# messages handled before other connections get a turn; bytes waiting to be sent, before and after it is
-# served; time until it is served, including the TLS handshake.
-IN_A_ROW = 64
+# messages, and bytes of them, handled before other connections get a turn; bytes waiting to be sent, before
+# and after it is served; time until it is served, including the TLS handshake. On the default event loop, the
+# connections that are not served share the turn of one.
+IN_A_ROW, TURN_BYTES = 64, 1 << 14
 UNSENT_BYTES, UNSENT_BYTES_SERVED = 1 << 17, 1 << 22
 SERVED_WITHIN_S = 60.0
 _SPARE_CONNECTIONS = 64  # beyond two per switch
@@ -49,6 +50,11 @@ DEAF = "it does not read the messages sent to it"
 def echo_every_s(switches: int) -> int:
     """Returns the interval of the echo requests to each switch of a fabric, in seconds."""
     return max(_ECHO_EVERY_S, round(switches * _ECHO_EVERY_S_PER_SWITCH))
+
+
+def cost(message: bytes) -> int:
+    """Returns the part of a turn, in bytes of TURN_BYTES, that a message takes; a dropped one is empty."""
+    return max(len(message), TURN_BYTES // IN_A_ROW)
 
 
 def closed(door: Door, problem: str) -> str:

@@ -18,6 +18,7 @@ ANY = 0xFFFFFFFF  # port or group
 
 _RULE_13, _RULE_15 = struct.Struct("!H22xQ"), struct.Struct("!H14xQ")  # length, cookie
 _GROUP_13, _GROUP_15 = struct.Struct("!HBxI"), struct.Struct("!HBxIH6x")  # length, type, number, buckets
+_PORT_13 = struct.Struct("!I4x6s2x16xII24x")  # number, address, configuration, state
 _PORT_15 = struct.Struct("!IH2x6s2x16xII")  # number, length, address, configuration, state
 _PORT_STATISTICS_15 = struct.Struct("!H2xI8x16x8xQ8xQ16x")  # length, number, bytes sent, packets dropped
 
@@ -114,6 +115,12 @@ def group_15(message: bytes, place: int) -> DescribedGroup:
         buckets.append(Bucket(*watched, message[start : start + actions]))
         at += size
     return DescribedGroup(length, kind, number, buckets)
+
+
+def port_13(message: bytes, place: int) -> DescribedPort:
+    """Returns the port at an offset of an OpenFlow 1.3 message."""
+    number, address, config, state = _PORT_13.unpack_from(message, place)
+    return DescribedPort(_PORT_13.size, number, address.hex(":"), config, state)
 
 
 def port_15(message: bytes, place: int) -> DescribedPort:

@@ -173,6 +173,7 @@ class _OpenFlow13(Dialect):
         super().__init__(name)
         self.parser.OFPGroupDescStats.parser = descriptions.group_13
         self.parser.OFPFlowStats.parser = descriptions.rule_13
+        self.parser.OFPPort.parser = descriptions.port_13
 
     def group_body(self, group: plan.Group, command: int, _datapath_id: int) -> bytes:
         buckets = b"".join(self.bucket(group.kind, bucket).encoded() for bucket in buckets_in_slots(group))

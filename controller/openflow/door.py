@@ -4,7 +4,8 @@ The frameworks trust the lengths in a message: an element of length 0 traps thei
 and one that ends after its message makes them read past the end. Only the output of `Door` reaches them:
 messages of the types that the controller reads, in which every length that a parser uses is checked. Types
 that a switch may send unrequested and that the controller does not read are dropped here; all other types end
-the connection.
+the connection, and so do multipart replies without a request. Parsing 64 KiB of them takes up to 30 ms, so
+anyone who can connect could otherwise keep the controller from serving the switches.
 
 Pure: bytes come in, messages go out.
 """
@@ -12,6 +13,7 @@ Pure: bytes come in, messages go out.
 from __future__ import annotations
 
 import struct
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from typing import ClassVar
 
@@ -20,10 +22,12 @@ _OPENFLOW_13, _OPENFLOW_15 = 4, 6
 VERSIONS = {_OPENFLOW_13: "1.3", _OPENFLOW_15: "1.5"}
 
 HELLO, ERROR, ECHO_REQUEST, ECHO_REPLY, _EXPERIMENTER, FEATURES_REPLY = 0, 1, 2, 3, 4, 6
-_PACKET_IN, _FLOW_REMOVED, PORT_STATUS, _MULTIPART_REPLY, _BARRIER_REPLY = 10, 11, 12, 19, 21
+_PACKET_IN, _FLOW_REMOVED, PORT_STATUS, _BARRIER_REPLY = 10, 11, 12, 21
+_MULTIPART_REQUEST, _MULTIPART_REPLY = 18, 19
 _ROLE_STATUS, _TABLE_STATUS, _REQUEST_FORWARD, _CONTROLLER_STATUS = 30, 31, 32, 35
 _DROPPED = {_EXPERIMENTER, _PACKET_IN, _FLOW_REMOVED, _ROLE_STATUS, _TABLE_STATUS, _REQUEST_FORWARD}
 _DROPPED |= {_CONTROLLER_STATUS}
+_NEEDS_PORTS = {PORT_STATUS, _BARRIER_REPLY}  # dropped before the description of the ports
 _RULES, _PORT_STATISTICS, _GROUPS, _PORTS = 1, 4, 7, 13  # types of multipart replies
 
 _VERSION_BITMAP = 1  # type of a hello's element
@@ -71,6 +75,8 @@ class Door:
         self.datapath_id: int | None = None
         self._received = bytearray()
         self._ports: set[int] = set()
+        self._due: Counter[int] = Counter()  # type of multipart replies -> requests that are not yet answered
+        self._describing = False  # whether a description of the ports has begun
         self._entries: dict[int, int] = {}  # type of an incomplete multipart reply -> its entries so far
 
     def messages(self, received: bytes) -> Iterator[bytes]:
@@ -104,6 +110,17 @@ class Door:
         finally:
             del self._received[:start]
 
+    def sent(self, messages: bytes) -> None:
+        """Records the requests among whole messages to the switch; only these may be answered."""
+        place = 0
+        while place < len(messages):
+            _, kind, length, _ = _HEAD.unpack_from(messages, place)
+            if kind == _MULTIPART_REQUEST:
+                (reply,) = _HALF.unpack_from(messages, place + _HEAD.size)
+                if reply != _PORTS:  # due since the features
+                    self._due[reply] += 1
+            place += length
+
     def _reduced_hello(self, version: int, kind: int, xid: int, message: bytes) -> bytes:
         """Returns a reduced hello that replaces a switch's first message, which must be a hello."""
         if kind != HELLO:
@@ -116,7 +133,7 @@ class Door:
         # An echo reply has the version of its request, and Ryu sends one before the version is negotiated.
         if version != self.version and (kind != ECHO_REPLY or version not in VERSIONS):
             raise MalformedMessage(f"version of a message must be {self.version}, got {version}")
-        if kind in _DROPPED:
+        if kind in _DROPPED or (kind in _NEEDS_PORTS and not self._describing):
             return False
         check = self._CHECKS.get(kind)
         if check is None:
@@ -140,6 +157,8 @@ class Door:
         (claimed,) = _FEATURES.unpack(message)
         if self.datapath_id not in (None, claimed):
             raise MalformedMessage(f"datapath id of a connection must stay {self.datapath_id}, got {claimed}")
+        if self.datapath_id is None:  # both runtimes request the ports next; the answer may come first
+            self._due[_PORTS] = 1
         self.datapath_id = claimed
 
     def _check_port_status(self, message: bytes) -> None:
@@ -152,15 +171,19 @@ class Door:
         _at_least(message, _MULTIPART.size)
         kind, flags = _MULTIPART.unpack_from(message)
         size = self._port if kind == _PORTS else _ENTRIES.get((self.version, kind))
-        if size is None:
+        if size is None or not self._due[kind]:
             raise MalformedMessage(f"multipart replies of type {kind} were not requested")
+        self._describing |= kind == _PORTS
         place, entries = _MULTIPART.size, self._entries.get(kind, 0)
         while place < len(message):
             place += size(message, place)
             entries += 1
-        if entries > MAX_ENTRIES:
-            raise MalformedMessage(f"a description must have at most {MAX_ENTRIES} entries, got {entries}")
+        limit = MAX_PORTS if kind == _PORTS else MAX_ENTRIES
+        if entries > limit:
+            raise MalformedMessage(f"a description must have at most {limit} entries, got {entries}")
         self._entries[kind] = entries if flags & _MORE else 0
+        if not flags & _MORE:
+            self._due[kind] -= 1
 
     def _port(self, message: bytes, place: int) -> int:
         """Returns the length of a port's description, and counts the port."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+from collections import OrderedDict
 from collections.abc import Callable, Iterator
 from typing import Any, NoReturn, TypeVar
 
@@ -61,6 +62,7 @@ class _Server:
         self.loop = loop
         self.application = application
         self.open: OpenConnections[Connection] = OpenConnections(endpoint.switches)
+        self.unserved = UnservedTurns(loop)
         self.echo_every_s = connections.echo_every_s(endpoint.switches)
         self.warnings = Warnings()
         self._listener = endpoint.listener
@@ -106,6 +108,38 @@ class _Server:
         finally:
             if not connection.opened:
                 connection.forget()
+
+
+class UnservedTurns:
+    """Turns of the connections that are not served: they share one in each turn of the loop.
+
+    So the time that served switches wait does not depend on how many other connections are open.
+    """
+
+    def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
+        self._loop = loop
+        self._waiting: OrderedDict[Connection, None] = OrderedDict()
+        self._scheduled = False
+
+    def add(self, connection: Connection) -> None:
+        """Queues a connection for a turn."""
+        self._waiting.setdefault(connection)
+        self._schedule()
+
+    def _schedule(self) -> None:
+        if not self._scheduled:
+            self._scheduled = True
+            self._loop.call_soon(self._take)
+
+    @connection_callback
+    def _take(self) -> None:
+        self._scheduled = False
+        cost = 0
+        while self._waiting and cost < connections.TURN_BYTES:
+            connection, _ = self._waiting.popitem(last=False)
+            cost += connection.take_turn()
+        if self._waiting:
+            self._schedule()
 
 
 class Connection(asyncio.Protocol):
@@ -158,6 +192,7 @@ class Connection(asyncio.Protocol):
         if len(self._unsent) + self._transport.get_write_buffer_size() > limit:
             self.refuse(connections.DEAF)
             return
+        self._door.sent(data)
         if not self._unsent:
             self._server.loop.call_soon(self._flush)
         self._unsent += data
@@ -199,29 +234,39 @@ class Connection(asyncio.Protocol):
     def data_received(self, data: bytes) -> None:
         """Handles the messages that are complete with these bytes."""
         self._received = self._door.messages(data)  # reading is paused until the ones before are handled
-        self._handle_some()
+        if self.served:
+            self.take_turn()
+        else:
+            self._wait_for_turn()
+
+    def _wait_for_turn(self) -> None:
+        self._transport.pause_reading()
+        if self.served:
+            self._server.loop.call_soon(self.take_turn)
+        else:
+            self._server.unserved.add(self)
 
     @connection_callback
-    def _handle_some(self) -> None:
-        """Handles some messages, and reads on when all are handled; others get their turn in between."""
-        taken = 0
+    def take_turn(self) -> int:
+        """Handles some messages, and reads on when all are handled; returns their cost."""
+        cost = 0
         try:
-            while taken < connections.IN_A_ROW and not self._ended:
+            while cost < connections.TURN_BYTES and not self._ended:
                 data = next(self._received, None)
                 if data is None:
                     break
-                taken += 1
+                cost += connections.cost(data)
                 if data:
                     self._handle(data)
         except door.MalformedMessage as error:
             self.refuse(str(error))
         if self._ended:
-            return
-        if taken == connections.IN_A_ROW:
-            self._transport.pause_reading()
-            self._server.loop.call_soon(self._handle_some)
-        else:
+            return cost
+        if cost < connections.TURN_BYTES:
             self._transport.resume_reading()
+        else:
+            self._wait_for_turn()
+        return cost
 
     def eof_received(self) -> None:
         """Ends the connection when the switch has closed its half."""
@@ -260,7 +305,7 @@ class Connection(asyncio.Protocol):
             self._unanswered = 0
         elif kind == door.FEATURES_REPLY:
             self._features_received()
-        elif kind == door.ERROR or self._identified:
+        else:
             self._decoded(data, codec.decode(data))
 
     def _features_received(self) -> None:

@@ -16,7 +16,6 @@ import time
 import warnings
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping
-from itertools import islice
 from typing import Any, NoReturn, TypeVar
 
 from controller.openflow import codec, connections
@@ -121,9 +120,6 @@ class _Forwarder(RyuApplication):  # type: ignore[misc]
         """Forwards the end of a handshake or of a connection."""
         switch = event.datapath.socket
         if event.state == _handler.MAIN_DISPATCHER:
-            if event.datapath.id is None:  # Ryu does not insist on the features
-                switch.refuse("it described its ports before itself")
-                return
             switch.identified(event.datapath)
             self._application.connected(switch)
         elif switch.is_identified:
@@ -304,10 +300,11 @@ class SwitchSocket:
 
     def _take_some(self) -> tuple[int, bytes]:
         """Returns the number of messages taken, and those of them that the controller reads."""
-        taken, messages = 0, bytearray()
+        taken, cost, messages = 0, 0, bytearray()
         try:
-            for message in islice(self._received, connections.IN_A_ROW):
+            while cost < connections.TURN_BYTES and (message := next(self._received, None)) is not None:
                 taken += 1
+                cost += connections.cost(message)
                 messages += message
         except MalformedMessage as error:
             self._problem = str(error)
@@ -337,6 +334,7 @@ class SwitchSocket:
             raise OSError("the connection has ended")
         if data[1] == HELLO:
             data = codec.hello()  # Ryu's does not list the versions
+        self._door.sent(data)
         self._unsent.append(data)
         self._unsent_bytes += len(data) + _PIECE_BYTES
         if not self._sending:

@@ -14,7 +14,7 @@ from pathlib import Path
 COUNT = 100_000
 LONGEST_S = 1.0  # of one connection
 MAX_KIB = 64 * 1024  # that the memory grows by in all
-READ, READ_REPLIES = {1, 2, 3, 6, 12, 19, 21}, {1, 4, 7, 13}  # types that the controller reads
+READ, READ_REPLIES = {1, 2, 3, 6, 12, 19, 21}, (1, 4, 7, 13)  # types that the controller reads
 TESTS = Path(__file__).parents[1]
 
 
@@ -93,26 +93,29 @@ FAULTS = (_length, _length, _byte, _bit, _lack, _end, _splice, _noise, _repeat, 
 
 
 def connection(messages: dict[int, list[bytes]], rng: random.Random) -> list[bytes]:
-    """Returns what one switch sends, in pieces."""
+    """Returns what one switch sends, in pieces: its handshake, and what follows."""
     from support.builders.openflow_messages import features, hello, multipart
 
     version = rng.choice((4, 6))
     sent = mutated([hello(version)], rng) if rng.random() < 0.1 else hello(version)
     sent += features(version, rng.choice((1, 7, 7, 2**64 - 1))) + multipart(version, 13)
-    chosen = messages[version]
+    handshake, chosen = sent, messages[version]
     if rng.random() < 0.7:
         chosen = [one for one in chosen if one[1] in READ and (one[1] != 19 or one[9] in READ_REPLIES)]
-    sent += b"".join(mutated(chosen, rng) for _ in range(rng.randrange(1, 4)))
+    sent = b"".join(mutated(chosen, rng) for _ in range(rng.randrange(1, 4)))
     places = sorted(rng.randrange(len(sent)) for _ in range(rng.choice((0, 0, 1, 5))))
-    return [sent[a:b] for a, b in zip([0, *places], [*places, len(sent)], strict=True)]
+    return [handshake] + [sent[a:b] for a, b in zip([0, *places], [*places, len(sent)], strict=True)]
 
 
 def read(pieces: list[bytes]) -> None:
     """Reads what comes through the door as the controller does."""
+    from support.builders.openflow_messages import requests
+
     from controller.openflow import codec
     from controller.openflow.door import Door, MalformedMessage
 
     door = Door()
+    door.sent(requests(6, *4 * READ_REPLIES))  # a connection has at most three replies
     messages = (message for piece in pieces for message in door.messages(piece))
     with contextlib.suppress(MalformedMessage):
         for message in filter(None, messages):

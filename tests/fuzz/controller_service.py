@@ -13,7 +13,7 @@ import threading
 from collections.abc import Iterator
 from pathlib import Path
 
-from support.builders.openflow_messages import hello, message, samples
+from support.builders.openflow_messages import MULTIPART_REQUEST, hello, kinds, message, samples
 from support.fixtures.fake_switch import FakeSwitch
 
 from controller.openflow.frameworks import FRAMEWORKS
@@ -26,6 +26,7 @@ SWITCHES = 7
 ECHO_REQUEST, ECHO_REPLY = 2, 3
 PROBE = b"is anybody there?"
 ANSWER_S = 10  # on a busy machine
+ASKED_S = 0.1  # a connection that takes no switch's place is asked for no groups
 
 
 class Service:
@@ -68,8 +69,11 @@ class Service:
         """Sends as a switch what may be malformed, and takes what comes at once."""
         with socket.socket(socket.AF_UNIX) as switch, contextlib.suppress(OSError):
             switch.connect(str(self.path))
-            for piece in pieces:
+            switch.settimeout(ASKED_S)
+            for number, piece in enumerate(pieces):
                 switch.sendall(piece)
+                if number == 0:
+                    wait_for_requests(switch)
             switch.recv(4096)
 
     def answers(self) -> bool:
@@ -92,6 +96,14 @@ class Service:
         """Returns the most memory that it has taken."""
         status = Path(f"/proc/{self.process.pid}/status").read_text()
         return int(status.split("VmHWM:")[1].split()[0])
+
+
+def wait_for_requests(switch: socket.socket) -> None:
+    """Waits until a switch is asked for ports, groups and rules: replies without a request are refused."""
+    received = b""
+    with contextlib.suppress(TimeoutError):
+        while list(kinds(received)).count(MULTIPART_REQUEST) < 3 and (more := switch.recv(4096)):
+            received += more
 
 
 def attack(count: int, rng: random.Random) -> Iterator[str]:

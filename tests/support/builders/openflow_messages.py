@@ -6,7 +6,7 @@ from support.fixtures.fake_switch import FakeSwitch
 
 HEADER = struct.Struct("!BBHI")
 TYPES = range(36)
-MULTIPART_REPLY, PORT_STATUS = 19, 12
+MULTIPART_REQUEST, MULTIPART_REPLY, PORT_STATUS = 18, 19, 12
 MATCH = struct.pack("!HHI4xHH", 1, 12, 0x80000004, 0, 0)  # of an ingress port, padded
 HANGING = bytes.fromhex("06000010000000010001000000000000")  # a hello whose element has length 0
 
@@ -25,6 +25,19 @@ def features(version, datapath_id):
 
 def multipart(version, kind, body=b"", flags=0):
     return message(version, MULTIPART_REPLY, struct.pack("!HH4x", kind, flags) + body)
+
+
+def requests(version, *kinds):
+    """The requests of a controller for multipart replies of some types."""
+    return b"".join(message(version, MULTIPART_REQUEST, struct.pack("!HH4x", kind, 0)) for kind in kinds)
+
+
+def kinds(received):
+    """Yields the types of the messages in some bytes."""
+    place = 0
+    while place + 8 <= len(received):
+        yield received[place + 1]
+        place += int.from_bytes(received[place + 2 : place + 4])
 
 
 def bodies(version):

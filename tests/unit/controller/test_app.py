@@ -316,13 +316,18 @@ def test_why_a_connection_was_closed_is_reported(shared):
     shared.warned("length", lambda: read_to_the_end(connection(shared, openflow_messages.HANGING)))
 
 
+def test_a_description_without_a_request_ends_the_connection(shared, framework):
+    attack = greeted(framework[1], 77) + openflow_messages.multipart(framework[1], 7)
+    shared.warned("not requested", lambda: read_to_the_end(connection(shared, attack)))
+
+
 def test_a_second_connection_cannot_take_a_switchs_place(shared, framework):
     version = framework[1]
     barriers = b"".join(openflow_messages.message(version, 21, xid=xid) for xid in range(100))
 
     def attack():
         received = read_to_the_end(connection(shared, greeted(version, 3) + ported(version) + barriers))
-        assert not {14, 15} & set(kinds(received))  # neither rules nor groups
+        assert not {14, 15} & set(openflow_messages.kinds(received))  # neither rules nor groups
         assert is_served(shared, shared.switches[3])
 
     shared.warned("s3", attack)
@@ -343,14 +348,6 @@ def test_a_switch_cannot_change_its_number(shared, framework, claimed):
 
 def changed(version, datapath_id):
     return openflow_messages.features(version, datapath_id) + openflow_messages.message(version, 21)
-
-
-def kinds(received):
-    """Yields the types of the messages in some bytes."""
-    place = 0
-    while place + 8 <= len(received):
-        yield received[place + 1]
-        place += int.from_bytes(received[place + 2 : place + 4])
 
 
 @pytest.mark.parametrize(("kind", "size"), [(2, 1000), (4, 8)], ids=["echo requests", "dropped messages"])
@@ -392,7 +389,7 @@ def test_connections_that_stop_at_a_switchs_number_close_no_other(shared, framew
     def open_one():
         opened.append(connection(shared, greeted(framework[1], 3)))
         received = b""
-        while MULTIPART_REQUEST not in kinds(received):  # for its ports; no answer
+        while MULTIPART_REQUEST not in openflow_messages.kinds(received):  # for its ports; no answer
             received += opened[-1].recv(4096)
 
     for _ in range(100):

@@ -8,7 +8,8 @@ from dataclasses import replace
 from types import SimpleNamespace
 
 import pytest
-from support.builders.openflow_messages import samples
+from support.builders.openflow_messages import message, multipart, samples
+from support.fixtures.fake_switch import FakeSwitch
 
 from controller.openflow.commands import (
     AskGroups,
@@ -212,6 +213,22 @@ def test_a_message_that_the_parsers_refuse_is_malformed(failing_parser):
     failing_parser(struct.error("broken on purpose"))
     with pytest.raises(MalformedMessage, match="broken on purpose"):
         decode(port_description())
+
+
+@pytest.mark.parametrize("version", OPENFLOW_VERSIONS)
+def test_ports_and_their_changes_are_read_the_same_in_both_versions(version):
+    switch = FakeSwitch("", 1, 3, version)
+    switch.ports_down, switch.links_down = {2}, {3}
+    described = [switch.port(number) for number in (1, 2, 3)]
+    ports = list(decode(multipart(version, 13, b"".join(described))).body)
+    ports += [decode(message(version, 12, bytes(8) + port)).desc for port in described]
+    read = [(port.port_no, port.hw_addr, port_is_up(port), port_is_set_down(port)) for port in ports]
+    assert read[:3] == [
+        (1, "02:00:00:00:01:01", True, False),
+        (2, "02:00:00:00:01:02", False, True),
+        (3, "02:00:00:00:01:03", False, False),
+    ]
+    assert read[3:] == read[:3]
 
 
 def test_ctrl_c_in_a_parser_is_not_swallowed(failing_parser):

@@ -3,21 +3,35 @@
 import struct
 
 import pytest
-from support.builders.openflow_messages import HANGING, features, hello, message, multipart, samples
+from support.builders.openflow_messages import HANGING, features, hello, message, multipart, requests, samples
 
 from controller.openflow.door import MAX_ENTRIES, MAX_PORTS, Door, MalformedMessage
 
 READ = {0, 1, 2, 3, 6, 12, 19, 21}
 UNASKED = {4, 10, 11, 30, 31, 32, 35}  # may come at any time, and are not read
 VERSIONS = pytest.mark.parametrize("version", [4, 6])
+RULES, STATISTICS, GROUPS, PORTS = 1, 4, 7, 13
+MORE = 1
 
 
-@pytest.fixture
-def door(version):
+def greeted(version):
     """A door whose switch has greeted."""
     opened = Door()
     assert len(list(opened.messages(hello(version) + features(version, 1)))) == 2
     return opened
+
+
+def asked(version):
+    """A door that takes one reply of every type."""
+    opened = greeted(version)
+    opened.sent(requests(version, RULES, STATISTICS, GROUPS))
+    list(opened.messages(multipart(version, PORTS, flags=MORE)))
+    return opened
+
+
+@pytest.fixture
+def door(version):
+    return asked(version)
 
 
 def refused(door, received, *words):
@@ -114,9 +128,8 @@ def test_a_length_that_is_not_right_is_refused(version, of):
             "beyond the message": len(sent),
             "65535": 65535,
         }[of]
-        opened = Door()
-        list(opened.messages(hello(version)))
-        refused(opened, sent[:place] + struct.pack("!H", value) + sent[place + 2 :])
+        opened = asked(version)
+        refused(opened, sent[:place] + struct.pack("!H", value) + sent[place + 2 :], "length")
 
 
 @VERSIONS
@@ -126,8 +139,7 @@ def test_every_truncated_message_is_refused(door, version):
             for size in range(8, len(sent)):
                 cut = message(version, sent[1], sent[8:size])
                 if sent[1] != 19 or (size != 16 and (size - 16) % (len(sent) - 16)):
-                    opened = Door()
-                    list(opened.messages(hello(version)))
+                    opened = asked(version)
                     try:
                         out = list(opened.messages(cut))
                     except MalformedMessage:
@@ -139,8 +151,7 @@ def test_every_truncated_message_is_refused(door, version):
 @VERSIONS
 def test_the_actions_of_a_bucket_end_within_it(version):
     (sent,) = (one for one in samples(6) if one[1] == 19 and one[9] == 7)
-    opened = Door()
-    list(opened.messages(hello(6)))
+    opened = asked(6)
     refused(opened, sent[:34] + b"\0\x28" + sent[36:], "actions")
     refused(opened, sent[:24] + b"\7\0" + sent[26:], "buckets")
 
@@ -170,13 +181,55 @@ def port(version, number):
 
 @VERSIONS
 def test_a_switch_has_a_bounded_number_of_ports(door, version):
-    described = [port(version, number) for number in range(MAX_PORTS)]
-    for _ in range(2):  # the same ports again
-        for some in (described[:600], described[600:1200]):
-            assert list(door.messages(multipart(version, 13, b"".join(some))))
-    for number in range(MAX_PORTS):
+    for number in [*range(MAX_PORTS), 7]:  # the same port again
         assert list(door.messages(message(version, 12, bytes(8) + port(version, number))))
     refused(door, message(version, 12, bytes(8) + port(version, MAX_PORTS)), "ports")
+
+
+@VERSIONS
+def test_a_description_of_ports_ends(version):
+    opened = greeted(version)
+    part = multipart(version, PORTS, 512 * port(version, 1), flags=MORE)
+    for _ in range(MAX_PORTS // 512):
+        assert list(opened.messages(part)) == [part]
+    refused(opened, part, "entries")
+
+
+@VERSIONS
+@pytest.mark.parametrize("kind", [RULES, STATISTICS, GROUPS])
+def test_a_reply_needs_a_request(version, kind):
+    """Anyone can connect, and parsing replies without an end would leave no time for the switches."""
+    reply = multipart(version, kind)
+    refused(greeted(version), reply, "not requested")
+    opened = greeted(version)
+    for _ in range(2):
+        opened.sent(requests(version, kind, kind))
+        part = multipart(version, kind, flags=MORE)
+        assert list(opened.messages(part + reply + part + part + reply)) == [part, reply, part, part, reply]
+    refused(opened, part, "not requested")
+
+
+@VERSIONS
+def test_ports_are_described_once_and_after_the_features(version):
+    reply = multipart(version, PORTS)
+    opened = Door()
+    list(opened.messages(hello(version)))
+    refused(opened, reply, "not requested")
+    opened = greeted(version)
+    opened.sent(requests(version, PORTS))
+    assert list(opened.messages(features(version, 1) + reply)) == [features(version, 1), reply]
+    refused(opened, features(version, 1) + reply, "not requested")
+
+
+@VERSIONS
+def test_a_change_of_a_port_before_the_ports_are_described_is_dropped(version):
+    """A switch may report it at any time. The description that follows has it, too."""
+    status = message(version, 12, bytes(8) + port(version, 1))
+    opened = Door()
+    for sent in (hello(version), features(version, 1)):
+        assert list(opened.messages(sent + status))[1:] == [b""]
+    part = multipart(version, PORTS, port(version, 1), flags=MORE)
+    assert list(opened.messages(part + status)) == [part, status]
 
 
 @VERSIONS

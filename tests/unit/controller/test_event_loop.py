@@ -11,8 +11,8 @@ from support.builders.openflow_messages import features, hello, message
 from support.fixtures.documents import ROOT
 from support.fixtures.fake_switch import OPENFLOW_13, OPENFLOW_15, FakeSwitch
 
-from controller.openflow.connections import IN_A_ROW
-from controller.openflow.event_loop import Connection
+from controller.openflow.connections import IN_A_ROW, TURN_BYTES
+from controller.openflow.event_loop import Connection, UnservedTurns
 from controller.openflow.frameworks import FRAMEWORKS, VARIABLE
 
 ECHO_REQUEST, DROPPED = 2, 4
@@ -23,6 +23,7 @@ class Loop:
 
     def __init__(self):
         self.soon = []
+        self.unserved = UnservedTurns(self)
 
     def call_later(self, _seconds, _function):
         return SimpleNamespace(cancel=lambda: None)
@@ -56,16 +57,22 @@ class Transport:
         self.reading = True
 
 
+def connected(loop):
+    """A connection, and its transport."""
+    connection, transport = Connection(SimpleNamespace(loop=loop, unserved=loop.unserved)), Transport()
+    connection.connection_made(transport)
+    return connection, transport
+
+
 @pytest.mark.parametrize("kind", [ECHO_REQUEST, DROPPED])
 def test_the_messages_of_one_read_are_checked_over_many_turns(kind):
     """One read brings up to 256 KiB, which are 32,768 of the shortest messages."""
-    loop, transport = Loop(), Transport()
-    connection = Connection(SimpleNamespace(loop=loop))
-    connection.connection_made(transport)
+    loop = Loop()
+    connection, transport = connected(loop)
     turns = 50
     flood = (turns * IN_A_ROW) * message(OPENFLOW_13, kind)
     connection.data_received(hello(OPENFLOW_13) + flood + features(OPENFLOW_13, 9))
-    for _ in range(turns - 1):
+    for _ in range(turns):
         assert not transport.reading
         loop.turn()
     with pytest.raises(AssertionError):
@@ -73,6 +80,25 @@ def test_the_messages_of_one_read_are_checked_over_many_turns(kind):
     loop.turn()
     assert connection.id == 9
     assert transport.reading
+
+
+def test_served_switches_do_not_wait_for_other_connections():
+    loop, echo = Loop(), message(OPENFLOW_13, ECHO_REQUEST, bytes(TURN_BYTES))
+    served, answered = connected(loop)
+    served.data_received(hello(OPENFLOW_13))
+    loop.turn()
+    loop.turn()
+    served.served = True
+    others = [connected(loop) for _ in range(10)]
+    for other, _ in others:
+        other.data_received(hello(OPENFLOW_13) + echo + echo)
+    for turn in range(23):
+        before = len(answered.sent)
+        served.data_received(message(OPENFLOW_13, ECHO_REQUEST))
+        loop.turn()
+        assert len(answered.sent) == before + 8
+        assert sum(len(transport.sent) // TURN_BYTES for _, transport in others) <= turn
+    assert all(len(transport.sent) // TURN_BYTES == 2 for _, transport in others)
 
 
 # A controller whose parser of ports in OpenFlow 1.3 fails.
