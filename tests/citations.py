@@ -39,7 +39,7 @@ _KINDS = {
     "section": r"[Ss]ections?|Secs?",
     "figure": r"[Ff]igures?|Figs?",
     "table": r"Tables?|table(?= [IVX])",
-    "equation": r"[Ee]quations?",
+    "equation": r"(?i:equations?)",
     "statement": r"(?i:theorems?|thms?|propositions?|props?|lemmas?|corollar(?:y|ies)|cors?|definitions?)",
     "property": r"[Pp]ropert(?:y|ies)",
     "algorithm": r"Algorithm",
