@@ -145,14 +145,16 @@ class PlanApp:
                     self._warnings.add(f"{_name(datapath_id)} does not answer")
                     self._set_ports(state.switch_lost(dpid_router(datapath_id), now_s))
                 self._execute(self._installer.skip_unanswered())
-        elif self._replanner.plan_due(now_s):
-            self._replan(now_s)
+        else:
+            self._set_ports(state.admit(now_s))
+            if self._replanner.plan_due(now_s):
+                self._replan(now_s)
 
     @property
     def _settled(self) -> bool:
         """Whether all switches have the plan for the current state and drain, and no other plan is due."""
         planning = self._pending or self._installer.updating or self._replanner.plan_due(math.inf)
-        return self._in_charge and not planning
+        return self._in_charge and not planning and not self._replanner.state.returning
 
     def _resume_when_due(self, now_s: float) -> None:
         """Starts the next round of an update when the pause after the current one is over."""
@@ -372,8 +374,7 @@ class PlanApp:
         if outcome.ready:
             report(Ready(_name(switch.id), self._installer.count(Stage.READY), total))
             self._last_progress_s = time.monotonic()
-            router = dpid_router(switch.id)
-            self._set_ports(self._replanner.state.switch_filled(router, self._last_progress_s))
+            self._replanner.state.switch_filled(dpid_router(switch.id), self._last_progress_s)
         if self._installer.installed and not self._installed_once:
             self._installed_once = True
             if self._returning_rules:  # an earlier controller's plan was for a failure that is over

@@ -3,9 +3,12 @@
 A link is usable while both of its ports are up, both of its switches have their rules, and it is not held
 down. A link that goes down repeatedly is held down for increasing times once it comes back: fast failover has
 no memory, and traffic would follow every flap. The links of a switch that connects without rules are held
-down until it has them. To hold a link down, the controller sets one of its ports down, so that neither switch
-uses it. If the link is held down because one of its switches is lost or has no rules, the controller sets
-down the port of the other switch.
+down until it has them and a plan avoids these links: they come up one by one, and a switch that has few links
+yet could not pass on the packets that its neighbours send to it.
+
+To hold a link down, the controller sets one of its ports down, so that neither switch uses it. If the link is
+held down because one of its switches is lost or has no rules, the controller sets down the port of the other
+switch.
 
 Pure: events and their times come in as method calls, which return the ports to set down or up.
 """
@@ -33,6 +36,7 @@ REPEAT_S = 0.5
 SETTLE_S, LONGEST_WAIT_S = 0.02, 0.1
 
 End = tuple[int, int]  # router, port
+_Key = Link | int | tuple[int]  # a dead link, a lost router, or (a returning router,)
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,9 +90,10 @@ class FabricState:
         self._timed: list[_LinkRecord] = []  # links held down until a known time
         self._set_up_by_others: dict[Link, _LinkRecord] = {}  # held links whose port must be set down again
         self._lost: set[int] = set()
+        self._returning: set[int] = set()  # those lost routers that have their rules again
         self._disconnected_s: dict[int, float] = {}  # router -> when its connection ended
-        self._planned: set[Link | int] = set()  # dead links and lost routers that the plan accounts for
-        self._unplanned: set[Link | int] = set()  # links and routers whose state differs from the planned one
+        self._planned: set[_Key] = set()  # dead links, lost and returning routers that the last plan is for
+        self._unplanned: set[_Key] = set()  # those whose state differs from the planned one
         self.changes = 0
         self._first_change_s: float | None = None
         self._last_change_s = 0.0
@@ -136,9 +141,10 @@ class FabricState:
         self._disconnected_s.pop(router, None)
 
     def switch_lost(self, router: int, now_s: float) -> list[SetPort]:
-        """Holds down all links of a switch that is gone or has no rules, until `switch_filled` is called."""
+        """Holds down all links of a switch that is gone or has no rules, until it is admitted."""
         self._disconnected_s.pop(router, None)
         self._lost.add(router)
+        self._returning.discard(router)
         commands = []
         for record in self._records_of(router):
             record.held_for.add(router)
@@ -146,17 +152,26 @@ class FabricState:
         self._note_change(now_s, self._records_of(router), router)
         return commands
 
-    def switch_filled(self, router: int, now_s: float) -> list[SetPort]:
-        """Ends the hold-down of a switch's links: the switch has its rules installed now."""
-        held = [record for record in self._records_of(router) if router in record.held_for]
-        if not held and router not in self._lost:
-            return []
-        self._lost.discard(router)
+    def switch_filled(self, router: int, now_s: float) -> None:
+        """Records that a switch has its rules installed; if it was lost, it is `returning` from now on."""
+        if router in self._lost:
+            self._returning.add(router)
+            self._note_change(now_s, [], router)
+
+    def admit(self, now_s: float) -> list[SetPort]:
+        """Ends the hold-down of the links of those returning switches that the last plan avoids.
+
+        Call it while all switches have that plan installed and no other is being made.
+        """
         commands = []
-        for record in held:
-            record.held_for.discard(router)
-            commands += self._release(record)
-        self._note_change(now_s, held, router)
+        for router in sorted(router for router in self._returning if (router,) in self._planned):
+            held = [record for record in self._records_of(router) if router in record.held_for]
+            self._returning.discard(router)
+            self._lost.discard(router)
+            for record in held:
+                record.held_for.discard(router)
+                commands += self._release(record)
+            self._note_change(now_s, held, router)
         return commands
 
     def adopt(self, router: int, port: int) -> None:
@@ -197,6 +212,11 @@ class FabricState:
         """Returns whether the port toward a router is up at any of its neighbours, except absent ones."""
         ends = (end for record in self._records_of(router) for end in record.ends)
         return any(end[0] != router and end[0] not in absent and self._port_up(end) for end in ends)
+
+    @property
+    def returning(self) -> frozenset[int]:
+        """The lost routers whose switches have their rules again, but which are not admitted yet."""
+        return frozenset(self._returning)
 
     def failure(self) -> Failure:
         """Returns all links and switches that are not usable."""
@@ -277,9 +297,9 @@ class FabricState:
         The cost does not depend on the number of links, because a switch can report any number of changes.
         """
         self.changes += 1
-        dead: dict[Link | int, bool] = {record.link: record.dead for record in records}
+        dead: dict[_Key, bool] = {record.link: record.dead for record in records}
         if router is not None:
-            dead[router] = router in self._lost
+            dead |= {router: router in self._lost, (router,): router in self._returning}
         for component, is_dead in dead.items():
             differs = is_dead != (component in self._planned)
             (self._unplanned.add if differs else self._unplanned.discard)(component)

@@ -15,9 +15,10 @@ from routing.replan.surviving_graph import cut_off_pairs, surviving_graph
 from routing.replan.update_order import UpdateRound, update_rounds
 from routing.verification.verifier import Prover
 from topology.addressing import switch_name
-from topology.drains import NO_DRAIN, Drain
+from topology.drains import NO_DRAIN, Drain, drain_of
 from topology.errors import NegativeResult
 from topology.failures import Failure
+from topology.faults import Component, ComponentKind
 from topology.shortest_paths import load_search_library
 
 _MAX_NAMED = 10
@@ -30,7 +31,7 @@ class Replan:
     Attributes:
         failure: the links and switches that have failed.
         drain: the links and switches that are drained.
-        plan: the plan, which avoids both.
+        plan: the plan, which avoids all of these.
         rounds: the changes from the previous plan, in order.
         rules: number of changed rules and groups.
         cut_off: the first few pairs of live routers without a path between them, as text.
@@ -103,8 +104,9 @@ class Replanner:
         change makes the next plan due.
         """
         failure, self._asked = self.state.failure(), self._drain
+        returning = self.state.returning
         self.state.mark_planned()
-        return partial(_replan, self._original, self._current, failure, self._asked, self._provers)
+        return partial(_replan, self._original, self._current, failure, self._asked, returning, self._provers)
 
     def finish(self, replan: Replan) -> Replan:
         """Takes a computed plan as the current one, and returns it.
@@ -132,22 +134,37 @@ class _Current:
 
 
 def _replan(
-    original: RoutePlan, current: _Current, failure: Failure, drain: Drain, provers: Provers
+    original: RoutePlan,
+    current: _Current,
+    failure: Failure,
+    drain: Drain,
+    returning: frozenset[int],
+    provers: Provers,
 ) -> Replan:
     started = time.monotonic()
-    plan, problem, refusal = current.plan, None, None
-    for wanted in dict.fromkeys((drain, current.drain)):
+    topology, plan, asked, problem, refusal = original.topology, current.plan, drain, None, None
+    # Groups may keep ports to failed switches, but not to returning ones, whose links come up one by one.
+    switches = [Component(ComponentKind.SWITCH, (router,)) for router in sorted(returning)]
+    attempts = [
+        (wanted, avoided)
+        for wanted in dict.fromkeys((drain, current.drain))
+        for avoided in dict.fromkeys((drain_of(topology, [*wanted.components, *switches]), wanted))
+    ]
+    for wanted, avoided in attempts:
         try:
-            plan = surviving_plan(original, failure, wanted, provers=provers)
+            new_groups = wanted.any_drained  # none for a return, which is over soon
+            plan = surviving_plan(original, failure, avoided, new_groups=new_groups, provers=provers)
             drain, problem = wanted, None
             break
         except NegativeResult as error:  # keeping the previous plan is better than ending
             problem, drain = str(error), current.drain
             if wanted != current.drain:
                 refusal = problem
-    rounds = update_rounds(current.plan, plan, failure, drain)
-    cut_off = [f"{switch_name(a)} to {switch_name(b)}" for a, b in cut_off_pairs(plan.topology, failure)]
-    crossing = drain.any_drained and surviving_graph(plan.topology, failure, drain).crossing.sum()
+    if drain == asked:
+        refusal = None
+    rounds = update_rounds(current.plan, plan, failure, avoided)
+    cut_off = [f"{switch_name(a)} to {switch_name(b)}" for a, b in cut_off_pairs(topology, failure)]
+    crossing = drain.any_drained and surviving_graph(topology, failure, drain).crossing.sum()
     return Replan(
         failure,
         drain,

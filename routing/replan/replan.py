@@ -48,6 +48,7 @@ def surviving_plan(
     failure: Failure,
     drain: Drain = NO_DRAIN,
     *,
+    new_groups: bool = True,
     toward: Collection[int] | None = None,
     provers: Provers | None = None,
 ) -> RoutePlan:
@@ -61,6 +62,7 @@ def surviving_plan(
         whole: the plan without failures.
         failure: all failed links and routers.
         drain: the links and routers to avoid.
+        new_groups: whether a drain may add groups. Those that no later plan uses stay in their switches.
         toward: the routers for which delivery is required and proven; None for all.
         provers: the provers to use; provers that have proven other plans of the fabric are faster.
 
@@ -74,7 +76,7 @@ def surviving_plan(
     if not failure.any_failed and not drain.any_drained:
         return whole
     graph = surviving_graph(whole.topology, failure, drain)
-    plan, displaced = _with_minimal_paths(whole, graph)
+    plan, displaced = _with_minimal_paths(whole, graph, new_groups)
     pairs = {(source, destination) for source, destination in np.argwhere(displaced).tolist()}
     if drain.any_drained:
         plan, exhausted = without_drained_detours(plan, drain)
@@ -139,7 +141,7 @@ def _outage(graph: SurvivingGraph) -> str:
     return ", ".join([*names, *([graph.drain.name] if graph.drain.any_drained else [])])
 
 
-def _with_minimal_paths(whole: RoutePlan, graph: SurvivingGraph) -> tuple[RoutePlan, Mask]:
+def _with_minimal_paths(whole: RoutePlan, graph: SurvivingGraph, new_groups: bool) -> tuple[RoutePlan, Mask]:
     """Returns a plan whose untagged and tagged packets follow minimal paths of a surviving graph.
 
     A rule is kept if its group still sends on minimal paths only. Otherwise the rule uses another group of
@@ -156,7 +158,7 @@ def _with_minimal_paths(whole: RoutePlan, graph: SurvivingGraph) -> tuple[RouteP
     marks = any(rule.table is Table.MARKED for rule in whole.switches[0].rules)
     switches = list(whole.switches)
     for switch in whole.switches:
-        groups = _GroupChoice(switch, graph)
+        groups = _GroupChoice(switch, graph, new_groups)
         untagged, tagged = groups.best(switch.untagged_groups), groups.best(switch.tagged_groups)
         first_ports, port_changed = _first_ports(switch.router, graph)
         changed = (untagged != switch.untagged_groups) | port_changed
@@ -212,11 +214,11 @@ def _spread(router: int, destinations: npt.ArrayLike, choices: npt.ArrayLike) ->
 class _GroupChoice:
     """Selects groups of one switch such that packets follow minimal paths of a surviving graph."""
 
-    def __init__(self, switch: SwitchPlan, graph: SurvivingGraph) -> None:
+    def __init__(self, switch: SwitchPlan, graph: SurvivingGraph, new_groups: bool) -> None:
         self.new: dict[int, Group] = {}  # by number
         self._groups = {group.number: group for group in switch.groups}
         # Packets must avoid a drained port whether or not it has also failed.
-        self._shares = graph.drain.any_drained
+        self._shares = new_groups and graph.drain.any_drained
         drained = graph.drain.ports(graph.topology, switch.router)
         self._failed_ports = graph.failure.failed_ports(switch.router) - drained
         self._router = switch.router
@@ -235,7 +237,8 @@ class _GroupChoice:
             int64, one per router: the current group if every port that it uses starts a minimal path;
             otherwise, of the groups in use all of whose ports start minimal paths, the one with the most
             ports; if there is none, the group of a single minimal port. Ties are broken by a hash. While
-            components are drained, a new group over all minimal ports replaces one with fewer ports.
+            components are drained and new groups are allowed, a new group over all minimal ports replaces one
+            with fewer ports.
         """
         chosen = np.array(current, np.int64)
         if not any(current):

@@ -152,9 +152,13 @@ def test_a_lost_switch_is_planned_around_and_filled_when_it_is_back(shared):
     shared.eventually(lambda: not any(switch.ports_down for switch in shared.switches.values()))
 
 
-def test_a_switch_that_restarts_unnoticed_is_filled_again(shared):
+def test_a_switch_that_restarts_unnoticed_is_filled_again_and_returns(shared):
+    replans = shared.controller.replans
+    known = len(replans)
     shared.switches[4].restart()
-    shared.eventually(lambda: holds_plan(shared.switches[4]))
+    shared.eventually(lambda: "s4" in {plan.failed for plan in replans[known:]})
+    shared.eventually(lambda: replans[-1].failed == "none")
+    assert holds_plan(shared.switches[4])
 
 
 def test_a_link_that_is_held_after_its_flaps_is_reported_with_the_time(shared):

@@ -98,6 +98,13 @@ def test_a_flapping_link_is_held_down_for_a_growing_time():
     assert state.tick(now + 1.1 + 2 * FIRST_HOLD_S) == [SetPort(*B, down=False)]
 
 
+def returned(state, router, now_s):
+    """Has a switch filled, planned for and admitted; returns the ports to set."""
+    state.switch_filled(router, now_s)
+    state.mark_planned()
+    return state.admit(now_s)
+
+
 def test_a_port_that_others_set_down_is_not_set_up():
     state = FabricState(GRAPH)
     link = GRAPH.link_list[0]
@@ -105,7 +112,7 @@ def test_a_port_that_others_set_down_is_not_set_up():
     state.switch_disconnected(link.b, 1.0)
     commands = state.tick(1.0 + LOST_AFTER_S)
     assert SetPort(link.a, link.port_a, down=True) not in commands
-    assert SetPort(link.a, link.port_a, down=False) not in state.switch_filled(link.b, 5.0)
+    assert SetPort(link.a, link.port_a, down=False) not in returned(state, link.b, 5.0)
 
 
 def test_a_port_that_an_earlier_controller_set_down_is_set_up_unless_its_link_is_held():
@@ -118,7 +125,7 @@ def test_a_port_that_an_earlier_controller_set_down_is_set_up_unless_its_link_is
     state.tick(1.0)
     other = GRAPH.link_list[0]
     assert state.release_adopted() == [SetPort(other.a, other.port_a, down=False)]
-    assert SetPort(first.a, first.port_a, down=False) in state.switch_filled(first.b, 5.0)
+    assert SetPort(first.a, first.port_a, down=False) in returned(state, first.b, 5.0)
 
 
 def test_a_link_that_fails_rarely_is_not_held():
@@ -140,10 +147,28 @@ def test_neighbours_of_a_lost_switch_set_their_ports_down_until_it_is_filled():
     assert all(command.down and command.router != router for command in down)
     assert state.failure().failed_routers == {router}
     assert len(state.failure().failed_ends) == 2 * len(links)
-    up = state.switch_filled(router, 5.0)
+    up = returned(state, router, 5.0)
     assert {(c.router, c.port) for c in down} == {(c.router, c.port) for c in up}
     assert not any(command.down for command in up)
     assert state.failure().failed_routers == frozenset()
+
+
+def test_a_filled_switch_returns_once_it_is_admitted_unless_it_is_lost_again():
+    state = FabricState(GRAPH)
+    state.switch_filled(4, 0.0)
+    assert state.returning == frozenset()  # it was never lost
+    state.switch_lost(4, 1.0)
+    state.mark_planned()
+    assert state.admit(1.0) == []
+    state.switch_filled(4, 2.0)
+    assert state.plan_due(3.0)
+    assert state.admit(3.0) == []
+    assert (state.returning, state.failure().failed_routers) == ({4}, {4})
+    state.mark_planned()
+    state.switch_lost(4, 3.0)
+    assert state.admit(3.0) == []
+    assert returned(state, 4, 4.0)
+    assert (state.returning, state.failure().failed_routers) == (frozenset(), frozenset())
 
 
 def test_a_port_of_a_disconnected_switch_is_set_up_when_the_switch_is_back():
@@ -152,7 +177,7 @@ def test_a_port_of_a_disconnected_switch_is_set_up_when_the_switch_is_back():
     lost, away = LINK.a, LINK.b
     state.switch_lost(lost, 0.0)
     state.switch_disconnected(away, 1.0)
-    up = state.switch_filled(lost, 1.0)
+    up = returned(state, lost, 1.0)
     assert up
     assert away not in {command.router for command in up}
     state.switch_connected(away)
@@ -223,7 +248,7 @@ def test_a_cable_that_comes_back_to_a_dead_switch_is_held():
     state.port_changed(*A, up=False, now_s=0.0, admin_down=True)  # pulled
     assert SetPort(*A, down=True) not in state.switch_lost(LINK.b, 1.0)
     assert state.port_changed(*A, up=True, now_s=2.0) == [SetPort(*A, down=True)]
-    assert SetPort(*A, down=False) in state.switch_filled(LINK.b, 3.0)
+    assert SetPort(*A, down=False) in returned(state, LINK.b, 3.0)
 
 
 def test_a_report_without_a_change_does_not_prolong_the_wait():
