@@ -33,7 +33,7 @@ def test_a_file_goes_on_to_the_end_of_the_text(form, path):
 
 
 def test_the_name_of_a_file_is_not_empty():
-    with pytest.raises(ParameterError, match=r"^file .* got ''"):
+    with pytest.raises(ParameterError, match=r"file .* got ''"):
         split_parameters("matrix:", (FILE,))
 
 
