@@ -154,7 +154,7 @@ def test_the_bundlefly_of_the_papers():
     [
         ({"q": 6, "degree": 4}, r"^q .* got 6; nearest: 5 and 7$"),
         ({"q": 7, "degree": 3}, r"^degree of supernode paley .* got 3; nearest: 2 and 4$"),
-        ({"q": 37, "degree": 4}, r"16384, got 24642; with q = 37, degree must be 2$"),
+        ({"q": 37, "degree": 4}, r"16384 .*, got 24642; with q = 37, degree must be 2$"),
         ({"q": 7, "degree": 0}, r"^degree of supernode paley .* got 0; nearest: 2$"),
     ],
 )
