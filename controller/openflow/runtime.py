@@ -89,7 +89,7 @@ class Application(Protocol):
 
 @dataclass(frozen=True)
 class Endpoint:
-    """Where the switches of a fabric connect.
+    """The socket to which the switches of a fabric connect, with its settings.
 
     Attributes:
         listener: the socket, from `connections.listen`.

@@ -53,7 +53,7 @@ class _Pulse:
 
 
 class _Schedstat(NamedTuple):
-    """How much a process has run, as in /proc/PID/schedstat.
+    """Times and turns of a process on processors, as counted in /proc/PID/schedstat.
 
     Attributes:
         run_ns: time on processors.

@@ -71,16 +71,32 @@ class ColouredDetours(Protocol):
         """Returns the set of destinations that share their intermediate routers with a destination."""
 
     def intermediates(self, router: int, span: Span) -> list[int]:
-        """Returns the intermediate routers of a source, ascending."""
+        """Returns the intermediate routers of a source, ascending.
+
+        Args:
+            router: the source.
+            span: destinations, in groups other than the source's.
+        """
 
     def weights(self, router: int, span: Span, intermediates: Sequence[int]) -> list[int]:
-        """Returns the weights of intermediate routers, at least 1."""
+        """Returns the weights of intermediate routers, at least 1.
+
+        Args:
+            router: the source.
+            span: destinations, in groups other than the source's.
+            intermediates: intermediate routers.
+        """
 
     def gateways(self, router: int) -> list[Gateways]:
         """Returns the gateways of an intermediate router, for each destination; empty if it has none."""
 
     def onward_hops(self, intermediates: Sequence[int], destinations: Sequence[int]) -> Sequence[float]:
-        """Returns the mean hops from each intermediate router to destinations."""
+        """Returns the mean hops from each intermediate router to destinations.
+
+        Args:
+            intermediates: intermediate routers.
+            destinations: destinations of one span, at least one.
+        """
 
 
 def four_color_plan(topology: Topology, hosts_per_router: int, *, order: str) -> RoutePlan:
