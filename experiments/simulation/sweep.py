@@ -298,7 +298,7 @@ def _fabrics(group: Points) -> list[FabricOptions]:
 
 
 def _warn(fabric: PlannedFabric, group: Points, on_event: OnEvent) -> None:
-    """Reports settings without effect, too small buffers and too few virtual channels of a group's fabrics.
+    """Reports settings that have no effect, and buffers and virtual channels that do not suffice.
 
     Settings and buffers of the first point's fabric are left out, as planning has reported them.
     """

@@ -187,10 +187,10 @@ class FailureProof(DestinationProof):
             proof.max_hops = max(proof.max_hops, self._max_hops_without(sources, failure.failed_routers))
 
     def _unaffected(self, number: int, affected: Collection[int]) -> _Verdict | None:
-        """Returns the verdict on a state without failures; None if a failure may change it.
+        """Returns a state's verdict if nothing has failed; None if the failure may change it.
 
-        A failure may change any state that packets reach only under failures, because the ports that affect
-        such states are not indexed.
+        Always None for states that packets reach only under failures: the ports that affect them are not
+        indexed, so that any failure must be assumed to change them.
         """
         if number in affected or number not in self._reached:
             return None

@@ -31,8 +31,8 @@ class SimulatedSweepSettings(SweptSettings):
         repeat: number of replications of each point.
         ordered_repair: whether fast reroute follows an order of channels, so that failures cause no cyclic
             dependency between channels.
-        vary: key of `--vary` -> further swept values; absent if there are none. Other keys have a varied
-            setting's value at the first point.
+        vary: key of `--vary` -> further swept values; absent if there are none. A varied setting's
+            own key, for example in `routers`, has its value at the first point.
     """
 
     kind = SIMULATED_SWEEP

@@ -98,10 +98,10 @@ class PolarFly(Topology):
         """Returns the routers of vectors; these need not be normalised.
 
         Args:
-            vectors: field elements, an integer array of any shape + (3,).
+            vectors: field elements, an integer array of shape S + (3,), with any S.
 
         Returns:
-            int32 array of that shape; -1 for the zero vector, which is not a point.
+            int32 array of shape S; -1 for the zero vector, which is not a point.
         """
         vector = np.asarray(vectors)
         x, y, z = vector[..., 0], vector[..., 1], vector[..., 2]
