@@ -336,7 +336,7 @@ class Command:
         )
 
     def _chosen(self, line: str) -> Verb:
-        """Returns the verb of this command that a line of the prompt selects, by the line's action or arguments."""
+        """Returns the verb of this command that a prompt line selects by its action or arguments."""
         first = line.split()[:1]
         if not self.verbs[0].line.action:
             fitting = (one for one in self.verbs if bool(one.line.placeholders) == bool(first))
