@@ -340,6 +340,33 @@ def _link_copy(word: str, copy: str, a: int, b: int, topology: Topology) -> int:
     return int(copy) if parallel > 1 else 0
 
 
+def without_components(
+    components: Iterable[Component], ended: Iterable[Component], topology: Topology
+) -> list[Component]:
+    """Returns failed or drained components without those that are restored or in use again.
+
+    Args:
+        components: the components.
+        ended: those that leave. If one of several parallel links leaves, the others stay one by one.
+        topology: the graph of routers.
+    """
+    gone = {part for component in ended for part in _parts(component, topology)}
+    left: list[Component] = []
+    for component in components:
+        parts = _parts(component, topology)
+        staying = [part for part in parts if part not in gone]
+        left += [component] if len(staying) == len(parts) else staying
+    return left
+
+
+def _parts(component: Component, topology: Topology) -> list[Component]:
+    """Returns each of the parallel links for which a component stands; any other component alone."""
+    if component.kind is not ComponentKind.LINK or component.host or component.copy:
+        return [component]
+    parallel = topology.neighbours(component.routers[0]).tolist().count(component.routers[1])
+    return [replace(component, copy=copy) for copy in range(1, parallel + 1)] if parallel > 1 else [component]
+
+
 def parse_schedule(
     text: str, topology: Topology, seed: int = 1, unit: TimeUnit = SECONDS
 ) -> tuple[Fault, ...]:
@@ -366,12 +393,12 @@ def parse_schedule(
             faults += _parse_line(words, topology, seed, unit)
         except ParameterError as error:
             raise ParameterError(f"line {number}: {error}") from None
-    return tuple(_with_all(sorted(faults, key=lambda fault: fault.time_s), unit))
+    return tuple(_with_all(sorted(faults, key=lambda fault: fault.time_s), topology, unit))
 
 
-def _with_all(faults: Sequence[Fault], unit: TimeUnit) -> Iterator[Fault]:
+def _with_all(faults: Sequence[Fault], topology: Topology, unit: TimeUnit) -> Iterator[Fault]:
     """Yields faults, which are in order of time, with each `restore all` replaced by its restorations."""
-    down: dict[Component, None] = {}
+    down: list[Component] = []
     for fault in faults:
         if fault.component is _ALL:
             if not down:
@@ -382,10 +409,9 @@ def _with_all(faults: Sequence[Fault], unit: TimeUnit) -> Iterator[Fault]:
             down.clear()
             continue
         if not fault.maintenance and fault.restores:
-            for component in [one for one in down if fault.component.includes(one)]:
-                del down[component]
-        elif not fault.maintenance:
-            down[fault.component] = None
+            down = without_components(down, [fault.component], topology)
+        elif not fault.maintenance and fault.component not in down:
+            down.append(fault.component)
         yield fault
 
 
