@@ -155,7 +155,7 @@ def kernel_advice() -> str:
         source, package = "a package of Ubuntu", f"linux-modules-extra-{platform.release()}"
     else:
         source, package = "Debian's cloud kernel", f"linux-image-cloud-{_ARCHITECTURE}"
-    return f"{source} has it (apt-get install {package}), and so does the VM (vagrant/)"
+    return f"the module is in {source} (apt-get install {package}) and in the VM (vagrant/)"
 
 
 def require_netem() -> None:

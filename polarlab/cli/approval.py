@@ -27,8 +27,9 @@ def approved_at_terminal(experiment: Experiment, *, allowed: bool, asks: bool) -
     """
 
     def approves(demands: Demands) -> bool:
-        count = len(demands.programs)
-        what = f"run these {count} lines on hosts and switches" if count else "do this"
+        what = f"run these {len(demands.programs)} lines on hosts and switches"
+        if demands.others:
+            what = "do all of this" if demands.programs or len(demands.others) > 1 else "do this"
         return allowed or _approves(demands.reason, (*demands.programs, *demands.others), what, asks=asks)
 
     return approved(experiment, approves)
