@@ -313,7 +313,8 @@ def plugin_failure(error: BaseException | None) -> UsageError | None:
 
     Returns:
         An error that names the plug-in and the line of its code that was called last; None for errors of
-        PolarLab, requests to end, and errors without code of a plug-in in their traceback.
+        PolarLab, requests to end, lack of memory, broken pipes, and errors without code of a plug-in in
+        their traceback.
     """
     if isinstance(error, PolarLabError | Terminated | MemoryError | BrokenPipeError):
         return None

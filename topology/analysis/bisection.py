@@ -173,7 +173,7 @@ def is_halved(side: Sides) -> bool:
 
 
 def _metis_sides(weights: csr_matrix, hosting: Sides, seed: int) -> Sides:
-    """Returns the halves found by METIS; if their sizes differ, moves routers until they are equal."""
+    """Returns the halves found by METIS, balanced if their sizes differ by more than 1 router."""
     import pymetis
 
     adjacency: Any = pymetis.CSRAdjacency(weights.indptr.tolist(), weights.indices.tolist())
@@ -189,7 +189,7 @@ def _metis_sides(weights: csr_matrix, hosting: Sides, seed: int) -> Sides:
 
 
 def _balanced(weights: csr_matrix, hosting: Sides, side: Sides) -> Sides:
-    """Moves routers with hosts from the larger to the smaller set until both have the same size."""
+    """Moves routers with hosts from the larger to the smaller set until their sizes differ by at most 1."""
     side = side.copy()
     while not is_halved(side[hosting]):
         larger = 2 * int(np.count_nonzero(side[hosting])) > int(np.count_nonzero(hosting))
