@@ -90,7 +90,7 @@ class Link:
 
 @dataclass(frozen=True)
 class DestinationBlock:
-    """Destinations with one minimal next hop from a router, whose addresses one mask matches.
+    """Destinations that one address mask matches and that share a minimal next hop from a router.
 
     Attributes:
         routers: the destinations.
@@ -222,7 +222,7 @@ class Topology(ABC):
             router: the index of the router.
 
         Returns:
-            The router's index by default; in general 0 to 65535.
+            The router's index by default; always 0 to 65535.
         """
         return router
 
@@ -500,7 +500,7 @@ class Topology(ABC):
     def link_list(self) -> tuple[Link, ...]:
         """Every undirected link once, in ascending order of its ends.
 
-        Parallel links are numbered from 1: number i joins the i-th link of each end to the other end.
+        Parallel links are numbered from 1: number i is the i-th of them in the neighbour list of each end.
         """
         ports, reverse = self.ports.links.tolist(), self.reverse_links.tolist()
         ends = list(zip(self._tails.tolist(), self.adjacency.neighbours.tolist(), strict=True))

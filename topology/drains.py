@@ -119,7 +119,7 @@ def cut_off(topology: Topology, failure: Failure, before: Drain, after: Drain) -
         topology: the graph of routers.
         failure: the links and switches that have failed.
         before: the components that are drained already.
-        after: all components that are to be drained.
+        after: all components that would be drained, including those of `before`.
 
     Returns:
         Tuples of switch names: one for each connected part of the fabric except the largest, and one for each
@@ -227,7 +227,7 @@ def check_schedule(faults: Iterable[Fault], topology: Topology) -> None:
 
 
 def _after(failed: set[Component], fault: Fault, topology: Topology) -> set[Component]:
-    """Returns the failed components after another component has failed or is restored."""
+    """Returns the failed components after one more failure or restoration."""
     component = fault.component
     if not fault.restores:
         return {*failed, component}

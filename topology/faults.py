@@ -12,8 +12,8 @@ A fault schedule is a text of lines like
     12  undrain s3
 
 with times from the start of traffic, in seconds or with a unit such as `300ms`; in a simulation, in cycles
-(`CYCLES`). A line may list components, `5 restore hang:s4, controller`; `5 restore all` restores all that are
-down then. `link:s1-s7.2` is the second of several links between two switches, `link:s1-s7` all of them.
+(`CYCLES`). A line may list components, `5 restore hang:s4, controller`; `5 restore all` restores all that
+are then down. `link:s1-s7.2` is the second of several links between two switches, `link:s1-s7` all of them.
 `switch:s4` is a switch that loses power: its links fail, too. `random:3`, `random-link` and `random-switch`
 stand for components that a seeded generator draws. The prompt of a session also accepts the link of a host,
 `link:s1-h1_1`. `topology.drawn_faults` draws whole schedules. `emulation.fault_injection` executes a schedule
@@ -203,7 +203,7 @@ def names_host_link(text: str) -> bool:
 
 
 def is_of_graph(name: str) -> bool:
-    """Returns whether a component is a switch or a link between two, not the controller or a host's link.
+    """Returns whether a component is a switch or a link between switches: no controller, no host's link.
 
     Args:
         name: the name of the component.
@@ -212,7 +212,7 @@ def is_of_graph(name: str) -> bool:
 
 
 def components_of_graph(names: Iterable[str], topology: Topology) -> tuple[Component, ...]:
-    """Returns the named components that are switches or links between two.
+    """Returns the named components that are switches or links between switches.
 
     Args:
         names: names of components; those of the controller and of hosts' links are left out.
@@ -397,7 +397,7 @@ def parse_schedule(
 
 
 def _with_all(faults: Sequence[Fault], topology: Topology, unit: TimeUnit) -> Iterator[Fault]:
-    """Yields faults, which are in order of time, with each `restore all` replaced by its restorations."""
+    """Yields the given faults (in order of time), with each `restore all` replaced by single restorations."""
     down: list[Component] = []
     for fault in faults:
         if fault.component is _ALL:

@@ -119,7 +119,7 @@ class Registry(Mapping[str, Definition], Generic[Definition]):
     importing them. Lookup and `in` accept every spelling that `spelled` understands.
 
     Attributes:
-        group: the kind in the plural; the entry-point group is `polarlab.` and this name.
+        group: the kind in the plural; the entry-point group is `polarlab.` followed by it.
         noun: the kind, for messages.
         kind: the class of the definitions.
         own: PolarLab's own definitions.
@@ -306,14 +306,15 @@ def registering(plugin: Plugin, what: str) -> Iterator[None]:
 
 
 def plugin_failure(error: BaseException | None) -> UsageError | None:
-    """Returns the error to report for one that the code of a plug-in raised, whenever it ran.
+    """Returns the error to report instead of one that the code of a plug-in raised.
 
     Args:
         error: any exception, with its traceback.
 
     Returns:
-        An error that names the plug-in and the line that failed, of the function called last; None for
-        errors of PolarLab, requests to end, and errors without code of a plug-in in their traceback.
+        An error that names the plug-in and the line of its code that was called last; None for errors of
+        PolarLab, requests to end, lack of memory, broken pipes, and errors without code of a plug-in in
+        their traceback.
     """
     if isinstance(error, PolarLabError | Terminated | MemoryError | BrokenPipeError):
         return None
@@ -325,7 +326,7 @@ def plugin_failure(error: BaseException | None) -> UsageError | None:
 
 @contextmanager
 def naming_plugins() -> Iterator[None]:
-    """Raises the `plugin_failure` of an error in the block, if it has one.
+    """Replaces an error raised in the block by its `plugin_failure`, if it has one.
 
     Raises:
         UsageError: the code of a plug-in failed.
@@ -357,7 +358,7 @@ def returned(function: Callable[..., object], value: Any, kind: type[T], what: s
 
 
 def wrong_result(function: Callable[..., object], value: object, what: str) -> ParameterError:
-    """Returns the error that a function of a definition returned something wrong; names its file and line.
+    """Returns an error for a wrong result of a definition's function; the message has its file and line.
 
     Args:
         function: the function.
@@ -512,7 +513,7 @@ def _check_parameter(parameter: object, name: str) -> None:
 
 
 def _failure(what: str, error: BaseException, plugin: Plugin) -> UsageError:
-    """Returns the error that a plug-in failed, with the last line of its code in the traceback."""
+    """Returns an error for a plug-in that failed; the message has the last line that ran of its code."""
     found = [
         (frame.f_code.co_filename, line)
         for frame, line in traceback.walk_tb(error.__traceback__)
@@ -533,7 +534,7 @@ def _file_name(path: str) -> str:
 
 
 def _of_frame(frame: FrameType) -> Plugin | None:
-    """Returns the plug-in whose code runs in a frame; None if it is the code of something else."""
+    """Returns the plug-in whose code runs in a frame; None if no plug-in's code does."""
     plugin: Plugin | None = frame.f_globals.get("__plugin__")
     if plugin is not None:
         return plugin

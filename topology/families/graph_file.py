@@ -9,7 +9,7 @@ order in the file; numeric names are sorted by value. `from_networkx` numbers th
 
 A node of GraphML may have the attribute `hosts`, its number of hosts; the default is one. The option
 `hosts` multiplies these numbers. If the nodes are 0 .. N - 1 and each has the attribute `label`, as in
-exported graphs, these are the routers' names, and the numbers stay.
+exported graphs, the labels are the routers' names, and the nodes their numbers.
 """
 
 from __future__ import annotations
@@ -132,7 +132,7 @@ _Lines = Iterator[tuple[str, list[str]]]
 
 
 def _words(path: str, text: str) -> _Lines:
-    """Yields (`FILE, line N` for errors, the words of the line) of every non-empty line."""
+    """Yields (`FILE, line N` for errors, words) for every non-empty line."""
     for number, line in enumerate(text.split("\n"), start=1):
         words = line.partition("#")[0].split()
         if words:

@@ -130,7 +130,7 @@ def run_collective(
 
     Raises:
         TrafficError: the process failed before the start.
-        TrafficBroken: the process failed while traffic was running; has the remaining measurements.
+        TrafficBroken: the process failed while traffic was running; has the measurements that were saved.
         TrafficInterrupted: Ctrl-C; has the measurements so far.
     """
     with tempfile.TemporaryDirectory(prefix="collective-", dir=folder) as temporary:
@@ -191,7 +191,7 @@ def run_flows(
 
     Raises:
         TrafficError: the process failed before the start.
-        TrafficBroken: the process failed while traffic was running; has the remaining measurements.
+        TrafficBroken: the process failed while traffic was running; has the measurements that were saved.
         TrafficInterrupted: Ctrl-C; has the measurements so far.
     """
     with tempfile.TemporaryDirectory(prefix="flows-", dir=folder) as temporary:

@@ -20,8 +20,8 @@ class HostSocket:
         name, ip: the host's name, and its IPv4 address as an integer.
         interface: the host's own interface, from which its packets are sent.
         namespace_pid: a process in the host's network namespace.
-        switch_interface: the switch's interface to the host. Arrivals are observed there: what it sends
-            arrives at the host, and root on the host cannot change what is seen there.
+        switch_interface: the switch's interface to the host. Arrivals are observed there: every
+            frame that it sends reaches the host, and root on the host cannot affect the observation.
         switch_pid: a process in the switch's network namespace.
     """
 
@@ -55,11 +55,11 @@ class TrafficJob:
         flows: source ports per host pair.
         window_ns: start and end of the measurement window, since the schedule's start; None if it is set
             while traffic is running.
-        quiet_ns: time without arrivals until the collector ends, once the last packet was sent.
+        quiet_ns: time without arrivals, after the end of sending, after which the collector ends.
         interval_ns: time step of the series.
         keep_log: whether the collector also logs every packet.
-        watched_flow: the flow, at constant intervals, whose outages are reported live; None for none.
-        settling_ns: time before the window for which a late packet still acts on the window.
+        watched_flow: the flow, sent at constant intervals, whose outages are reported live; None for none.
+        settling_ns: length of the time before the window in which a late departure still affects the window.
         key: secret key of the probes' tags, which hosts must not learn.
     """
 

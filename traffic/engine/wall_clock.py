@@ -32,6 +32,6 @@ def _read() -> ClockOffset:
 
 
 def clock_in(lead_ns: int = 0) -> Clock:
-    """Returns the instant in `lead_ns` from now on both clocks."""
+    """Returns the instant `lead_ns` after now, on both clocks."""
     monotonic_ns = time.monotonic_ns() + lead_ns
     return Clock(monotonic_ns, monotonic_ns + sum(read_offset()) // 2)

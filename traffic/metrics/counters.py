@@ -26,7 +26,8 @@ class CounterSettings:
         window: measurement window.
         interval_ns: time step of series, in nanoseconds.
         max_intervals: maximum length of series; later packets count in the last interval.
-        settling_ns: time before the window in which a late packet still acts on the window, in nanoseconds.
+        settling_ns: length of the time before the window, in nanoseconds, in which a late departure still
+            affects the window.
     """
 
     hosts: int
@@ -50,7 +51,7 @@ class SentCounter:
 
     Attributes:
         refused: number of packets rejected by a host's own queue or interface.
-        unsent: int64, hosts: those among them that were rejected because the host's interface was down.
+        unsent: int64, hosts: number of these packets that were rejected because the interface was down.
     """
 
     def __init__(self, settings: CounterSettings) -> None:

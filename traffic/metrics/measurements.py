@@ -105,8 +105,8 @@ class Received:
         bytes: int64, intervals x hosts: bytes received by each host, by arrival time.
         window_bytes: int64, hosts: bytes that arrived in the window.
         latency: latencies of the packets sent in the window.
-        last_ns: arrival of the last of these packets, or end of the last TCP flow, since the schedule's
-            start; 0 if none arrived.
+        last_ns: arrival of the last packet sent in the window, or end of the last TCP flow, since the
+            schedule's start; 0 if none arrived.
         misdelivered: probes that arrived at the wrong host.
         damaged: probes that failed their checks, including duplicates.
         log: ARRIVAL records of all packets in the order of arrival; empty unless a log was requested.
@@ -258,7 +258,7 @@ class TrafficResult:
         outcome: outcome of a collective; None for other traffic.
         flows: outcome of TCP flows; None for other traffic.
         failed: reason why the job ended early, a sentence; empty if it did not, or after Ctrl-C.
-        settling_ns: time before the window for which a stall can still act on the window.
+        settling_ns: length of the time before the window in which a stall can still affect the window.
     """
 
     sent: Sent

@@ -36,7 +36,7 @@ IDLE = -1  # instead of a destination: the host sends nothing
 class Pattern:
     """A pattern on a given fabric.
 
-    Without partners, matrix and hot hosts, all other hosts are equally likely destinations of a packet.
+    Without partners, matrix or hot hosts, all other hosts are equally likely destinations of a packet.
 
     Attributes:
         name: canonical name, see `pattern_name`.
@@ -409,7 +409,7 @@ def _bit_partners(name: str, bit_map: BitPattern, hosts: int) -> tuple[int, ...]
 
 
 def _integers(function: Callable[..., object], value: object) -> HostIndices:
-    """Returns the result of a pattern's function as an array; raises ParameterError unless of integers."""
+    """Returns the result of a pattern's function as an array of integers; else raises ParameterError."""
     try:
         array = np.asarray(value)
     except ValueError:  # nested sequences of different lengths

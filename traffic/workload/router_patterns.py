@@ -224,7 +224,7 @@ def next_groups(
             or more clusters of equal size.
 
     Source:
-        Kim et al., "Technology-Driven, Highly-Scalable Dragonfly Topology" (ISCA 2008), section 4.3; adv:h:
+        Kim et al., "Technology-Driven, Highly-Scalable Dragonfly Topology" (ISCA 2008), section 4.3; `adv:h`:
         Garcia et al., "OFAR" (ICPP 2012), section III.
     """
     groups = np.stack(_equal_groups(topology, routers, "adv"))

@@ -1,6 +1,6 @@
 """Cartesian products of graphs: distances, next hops and counts by formulas.
 
-A router of the product of n graphs is a tuple of n coordinates, a vertex of each graph. A link changes one
+A router of the product of n graphs is a tuple of n coordinates, one vertex of each graph. A link changes one
 coordinate along an edge of its graph, so distances are sums over the coordinates, and a shortest path changes
 them in any order.
 

@@ -84,8 +84,8 @@ class Dragonfly(SearchedTopology):
             local: the shape of groups that are Hamming graphs, such as `4x4`; by default they are complete.
 
         Raises:
-            ParameterError: a parameter is outside its domain, or a h is not t (b - 1); the message names the
-                nearest members.
+            ParameterError: a parameter is outside its domain, or a h and t (b - 1) differ; the message names
+                the nearest members.
         """
         self.local = (_group_size(a),) if local is None else read_shape(local, "local")
         self.a = math.prod(self.local)

@@ -50,8 +50,10 @@ class Dragonfly3(SearchedTopology):
             a: the number of routers of a group, at least 2.
             h2: the number of links of a router to other groups of its supergroup, at least 1.
             h3: the number of links of a router to other supergroups, at least 1.
-            t2: the number of links between every two groups of a supergroup, a divisor of a h2 up to a.
-            t3: the number of links between every two supergroups, a divisor of a b2 h3 up to a b2.
+            t2: the number of links between every two groups of a supergroup, at most a;
+                it divides the product a h2.
+            t3: the number of links between every two supergroups, at most a b2; it divides the
+                product a b2 h3.
 
         Raises:
             ParameterError: a parameter is outside its domain; the message names the valid values.

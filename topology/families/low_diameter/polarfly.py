@@ -95,7 +95,7 @@ class PolarFly(Topology):
         return vector
 
     def indices(self, vectors: npt.ArrayLike) -> Routers:
-        """Returns the routers of vectors; these need not be normalised.
+        """Returns the routers of vectors, which need not be normalised.
 
         Args:
             vectors: field elements, an integer array of shape S + (3,), with any S.
@@ -212,7 +212,7 @@ class PolarFly(Topology):
     def quadric_fans(self, starter: int) -> list[list[int]]:
         """Returns the fans around a quadric: one for each of its neighbours.
 
-        A fan is the neighbour and those of its own neighbours that are not quadrics. Together the fans
+        A fan consists of the neighbour and its own neighbours, without quadrics. Together the fans
         contain every vertex that is not a quadric once.
 
         Args:

@@ -2,7 +2,7 @@
 
 Vertices are the elements of PGL(2, q), the invertible 2 x 2 matrices over the integers modulo q up to scalar
 factors; or, if p is a square modulo q, of PSL(2, q), whose determinants are squares. Of the solutions of
-a^2 + b^2 + c^2 + d^2 = p, p + 1 are chosen that represent each solution and its conjugates once. Each chosen
+a^2 + b^2 + c^2 + d^2 = p, p + 1 are chosen (`_solutions`), never a solution and its negative. Each chosen
 solution gives a matrix
 
     a + b x + d y    -b y + c + d x
@@ -105,7 +105,7 @@ class SpectralFly(SearchedTopology):
         return np.where(lower == 0, self.q, last * _inverses(self.q)[lower] % self.q)
 
     def clusters(self) -> Clusters:
-        """Returns sets of routers by point on the projective line, the ratio of the matrices' lower entries.
+        """Returns the sets of routers whose matrices have the same ratio of lower entries.
 
         Multiplication by a generator maps every cluster onto another one or onto itself.
 

@@ -37,7 +37,7 @@ class Message:
 class MessageTable:
     """All messages of a collective's programs, numbered from 0; the same in every iteration.
 
-    Within a slice, the k-th send of a rank to another one matches the k-th receive of the other rank.
+    Within a slice, the k-th send of rank i to rank j matches the k-th receive of rank j from rank i.
 
     Attributes:
         programs: one program per task: the programs of the first slice by rank, then of the next slice.
