@@ -200,7 +200,7 @@ def _spread(router: int, destinations: npt.ArrayLike, choices: npt.ArrayLike) ->
     """Chooses among equally good ports or groups by a hash: one index, 0 .. choices - 1, per destination.
 
     Displaced traffic is spread over all choices as if at random. The result does not depend on other
-    failures, so few rules differ between the plans for a failure and for one more.
+    failures, so few rules differ between the plans before and after one more failure.
 
     Args:
         router: the router.
