@@ -3,8 +3,8 @@
 A link is usable while both of its ports are up, both of its switches have their rules, and it is not held
 down. A link that goes down repeatedly is held down for increasing times once it comes back: fast failover has
 no memory, and traffic would follow every flap. The links of a switch that connects without rules are held
-down until it has them and a plan avoids these links: they come up one by one, and a switch that has few links
-yet could not pass on the packets that its neighbours send to it.
+down until it has them and a plan avoids these links, because they come up one by one: a switch with only a
+few links up could not pass on the packets that its neighbours send to it.
 
 To hold a link down, the controller sets one of its ports down, so that neither switch uses it. If the link is
 held down because one of its switches is lost or has no rules, the controller sets down the port of the other
@@ -159,7 +159,7 @@ class FabricState:
             self._note_change(now_s, [], router)
 
     def admit(self, now_s: float) -> list[SetPort]:
-        """Ends the hold-down of the links of those returning switches that the last plan avoids.
+        """Admits the returning switches that the last plan avoids: ends the hold-down of their links.
 
         Call it while all switches have that plan installed and no other is being made.
         """
@@ -294,7 +294,7 @@ class FabricState:
     def _note_change(self, now_s: float, records: Iterable[_LinkRecord], router: int | None = None) -> None:
         """Records that some links, and perhaps a switch, have changed.
 
-        The cost does not depend on the number of links, because a switch can report any number of changes.
+        The cost must not depend on the number of links, because a switch can report any number of changes.
         """
         self.changes += 1
         dead: dict[_Key, bool] = {record.link: record.dead for record in records}

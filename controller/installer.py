@@ -6,9 +6,9 @@ translates.
 A switch that connects is queried for its groups and rules, and sent only the differences from its plan. It is
 ready when it has answered the barrier after the last message and has reported no error. PolarLab recognises
 its own rules by their cookie, which contains its mark and the rule's fingerprint; all other rules are left
-alone. If a switch has far more of PolarLab's rules than its plan, all of them are deleted before the plan is
-sent. The ready switches go from one plan to the next together, in rounds (`routing.replan.update_order`); a
-round starts when all barriers of the previous round are answered.
+alone. If a switch has far more of PolarLab's rules than its plan has, all of them are deleted before the plan
+is sent. The ready switches go from one plan to the next together, in rounds (`routing.replan.update_order`);
+a round starts when all barriers of the previous round are answered.
 """
 
 from __future__ import annotations

@@ -109,7 +109,7 @@ class Replanner:
         return partial(_replan, self._original, self._current, failure, self._asked, returning, self._provers)
 
     def finish(self, replan: Replan) -> Replan:
-        """Takes a computed plan as the current one, and returns it.
+        """Makes a computed plan the current one, and returns it with `unhurried` set.
 
         It is the previous plan if the proof failed. A drain whose plan fails its proof is refused, and the
         previous drain stays.

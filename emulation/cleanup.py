@@ -3,12 +3,12 @@
 Every process of a fabric has a mark in its environment that names the process that started it
 (`emulation.subprocesses`). If that process has ended and nobody holds the lock, the marked processes are left
 over from a crashed fabric. Clean-up ends only these, removes the run directory, and restores the settings of
-the kernel's search for equal memory pages. Containers have other PID namespaces; their processes belong to
-fabrics with their own lock. The mark also names a PID namespace: for processes on a fabric's hosts, that of
-the process that started the fabric. Network namespaces and interfaces have no names outside their processes
-and vanish with them. Anyone can write a mark, so clean-up considers only processes of its own user and, on
-hosts, of the hosts' users. The process of the live page has no mark, because an attacker who controls the
-process could change it; `page_keeper` identifies it instead.
+the kernel's search for equal memory pages. In other PID namespaces, it ends only processes whose mark
+names its own PID namespace, which run on a fabric's hosts: others are in containers, whose fabrics have their
+own lock. Network namespaces and interfaces have no names outside their processes and vanish with them. Anyone
+can write a mark, so clean-up considers only processes of its own user and, on hosts, of the hosts' users. The
+process of the live page has no mark, because an attacker who controls the process could change it;
+`page_keeper` identifies it instead.
 """
 
 from __future__ import annotations
@@ -295,7 +295,7 @@ def _mark(pid: int) -> str | None:
     """Returns the mark of a process in our PID namespace, or on a host of a fabric in our PID namespace.
 
     Returns:
-        The mark; None if it has none, is in another namespace, or belongs to another user.
+        The mark; None if it has none, is in any other namespace, or belongs to another user.
     """
     own, user = process_namespace(os.getpid()), _user(pid)
     try:

@@ -146,7 +146,7 @@ def qdisc_available(options: str) -> bool:
 
 
 def kernel_advice() -> str:
-    """Returns, for messages, where a kernel with all modules that fabrics can use comes from."""
+    """Returns advice, for messages, on where to get a kernel with all modules that fabrics can use."""
     try:
         system = platform.freedesktop_os_release()["ID"]
     except OSError:

@@ -219,7 +219,7 @@ def complete(
 
 
 def _communicate(process: subprocess.Popen[bytes], stdin: bytes, end_s: float) -> list[bytearray]:
-    """Writes a program's input until it ends, and returns its output and error output.
+    """Writes a program's input, and returns its output and error output once it has ended.
 
     Raises:
         OverflowError: the program prints too much.

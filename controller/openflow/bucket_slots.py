@@ -1,4 +1,4 @@
-"""Layout of the buckets of select groups, with which Open vSwitch divides traffic as planned, independently.
+"""Layout of select groups' buckets that makes Open vSwitch divide traffic as planned, group by group.
 
 Open vSwitch hashes a packet once at each switch, and the low bits of the hash choose one of 2^k slots: as
 many as there are buckets of equal weight, rounded up, at least 16 and at most 256. Buckets get slots in turn,
@@ -72,7 +72,7 @@ def _layout(weights: tuple[int, ...], in_blocks: bool) -> tuple[int, ...]:
 def _numbers(weights: Sequence[int], slots: int) -> list[int]:
     """Returns the number of slots of each bucket, at least 1: the largest remainders are rounded up.
 
-    Of equal remainders, those that are rounded up are spread evenly: neighbouring buckets often use one port.
+    Of equal remainders, evenly spaced ones are rounded up: neighbouring buckets often use the same port.
     """
     total = sum(weights)
     numbers = [max(1, weight * slots // total) for weight in weights]

@@ -4,7 +4,7 @@ The frameworks trust the lengths in a message: an element of length 0 traps thei
 and one that ends after its message makes them read past the end. Only the output of `Door` reaches them:
 messages of the types that the controller reads, in which every length that a parser uses is checked. Types
 that a switch may send unrequested and that the controller does not read are dropped here; all other types end
-the connection, and so do multipart replies without a request. Parsing 64 KiB of them takes up to 30 ms, so
+the connection, and so do multipart replies without a request. Parsing a reply of 64 KiB takes up to 30 ms, so
 anyone who can connect could otherwise keep the controller from serving the switches.
 
 Pure: bytes come in, messages go out.
@@ -87,7 +87,7 @@ class Door:
         negotiated version.
 
         Args:
-            received: the bytes that follow those of the last call, all of whose messages were taken.
+            received: the bytes after those of the last call, whose messages must all have been taken.
 
         Raises:
             MalformedMessage: a message is malformed; all earlier messages have been yielded.

@@ -1,7 +1,7 @@
-"""Interface of a runtime, with what the application asks of it: connections, repeated steps, computations.
+"""Interface between a runtime and the application: connections, repeated steps, computations.
 
-There are two: `event_loop` (asyncio, with the parsers of os-ken) and `ryu_runtime` (Ryu's own). With both,
-everything but long computations runs in one thread, so that the application needs no locks.
+There are two runtimes: `event_loop` (asyncio, with the parsers of os-ken) and `ryu_runtime` (Ryu's own). With
+both, everything but long computations runs in one thread, so that the application needs no locks.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ class Runtime(Protocol):
         """Calls a function again and again.
 
         Args:
-            title: name of the activity in the report of its end.
+            title: name of the activity in the report of an error.
             step: returns the seconds until its next call.
         """
 
@@ -62,7 +62,7 @@ class Runtime(Protocol):
         """Calls a function in a native thread, and later another with its result, while the loop continues.
 
         Args:
-            title: name of the activity in the report of its end.
+            title: name of the activity in the report of an error.
             function: the computation; it must not use what the loop's functions change.
             then: is called in the loop.
         """
@@ -83,7 +83,7 @@ class Application(Protocol):
     def received(self, switch: Switch, message: Any) -> None:
         """Handles a message in the framework's form, other than those of the handshake and echoes.
 
-        Errors arrive at any time, other messages after the handshake.
+        Errors may arrive at any time, other messages only after the handshake.
         """
 
 
@@ -115,7 +115,7 @@ def ends_controller(title: str) -> Callable[[Callable[P, T]], Callable[P, T]]:
     Event loops log the exceptions of what they call, and continue.
 
     Args:
-        title: name of the activity in the report of the end.
+        title: name of the activity in the report of the error.
     """
 
     def decorated(function: Callable[P, T]) -> Callable[P, T]:

@@ -33,7 +33,7 @@ _Result = TypeVar("_Result")
 
 
 def in_new_namespaces(action: Callable[[], _Result]) -> _Result:
-    """Runs an action in new namespaces, which last as long as a process that it starts; returns its result.
+    """Runs an action in new namespaces and returns its result; a process that it starts keeps them alive.
 
     They have their own mounts, and /sys shows their network, as in Mininet's nodes.
 
@@ -83,8 +83,8 @@ def in_namespaces_of_files(descriptors: Iterable[int], action: Callable[[], _Res
 def in_new_pid_namespace(action: Callable[[], _Result]) -> _Result:
     """Runs an action that starts the first process of a new PID namespace; returns its result.
 
-    The process sees and can signal only its descendants. It is a child of the calling thread, which is why no
-    other thread does this.
+    The process sees and can signal only its descendants. It must be a child of the calling thread, so this
+    uses no other thread.
 
     Raises:
         OSError: the kernel refuses, and nothing was done; or the action raises it.

@@ -51,7 +51,7 @@ class ShellState:
         self._prompt_s = self._prompt_s or time.monotonic()
 
     def is_ready(self) -> bool:
-        """Returns whether the shell, after a prompt that a program may have printed, waits for a line."""
+        """Returns whether the shell waits for a line after a prompt, which a program may have printed."""
         if self._place is None or self._waits_for_line():
             return True
         place = waiting_place(self._pid)

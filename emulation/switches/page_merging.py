@@ -131,7 +131,7 @@ class PageMerging:
 
     @contextlib.contextmanager
     def of_programs(self) -> Iterator[None]:
-        """Merges pages of the programs started in the block; the search starts at its end."""
+        """Merges pages of the programs started in the block; the search starts at the block's end."""
         with offered():
             yield
         begin_search(self._note)

@@ -185,12 +185,12 @@ class AdaptiveGroup:
         return True
 
     def changed_group(self) -> Group:
-        """Returns the group with the candidates at which its buckets now point."""
+        """Returns the group with each bucket replaced by the candidate at which it points."""
         candidates = self.group.candidates
         return replace(self.group, buckets=tuple(candidates[index] for index in self.pointing))
 
     def take_group(self, group: Group) -> None:
-        """Replaces the candidates by those that the group has in another plan.
+        """Adopts the group's candidates from another plan.
 
         Buckets whose candidate is removed take the minimal path.
 

@@ -1,9 +1,10 @@
 """Detours via another group of a dragonfly with four colours; their links ascend in the order of four-color.
 
 A detour consists of a local hop to a gateway of colour c (none if the source is a gateway); a global link of
-that colour to the intermediate router; always a local hop to a gateway of a higher colour; its global link;
-and a local hop to the destination, or none. The hops of either half are those of four-color, and the second
-half's colour is higher, so the order of links holds on the whole path (`routing.path_sets.coloured`).
+that colour to the intermediate router; a local hop, never skipped, to a gateway of a higher colour; that
+gateway's global link; and a local hop to the destination, or none. The hops of either half are those of
+four-color, and the second half's colour is higher, so the order of links holds on the whole path
+(`routing.path_sets.coloured`).
 
 The tag names the intermediate router. The packet must reach it in this way, not over the source's own link to
 that router's group followed by a local hop; routers for which this is not the case are not chosen.
@@ -11,7 +12,7 @@ that router's group followed by a local hop; routers for which this is not the c
 Intermediate routers are weighted by colour because they are not equally useful: the links of their second
 half serve different numbers of colour pairs. `FIRST_HALF` and `SECOND_HALF` were chosen by simulated
 annealing over weights from 0 to 4, maximising the limits of the fluid model on the dragonfly 8/4/9 with t = 4
-and 4 hosts per router: under adv:1 to adv:4, and if every router sends to all routers of the other group.
+and 4 hosts per router: under adv:1 to adv:4, and if all routers of a group send to all of another group.
 Under adv:1 the limit is 0.39; the capacity of global links allows 0.4375.
 """
 
@@ -85,7 +86,7 @@ class Span(NamedTuple):
 
     Attributes:
         part: for one router, the number of its group; otherwise, the number of the set of groups.
-        colour: the colour of the destinations.
+        colour: the colour of the destinations, or the number that `HalfPaths.span` defines.
         destination: the router, or -1 if there are several.
     """
 
@@ -113,8 +114,8 @@ class ColourDetours:
             destination: the destination.
 
         Returns:
-            The part of the groups, the colour, and the destination itself, or -1 if there are too many groups
-            to distinguish destinations.
+            The group, colour and number of the destination; if there are many groups, the number of a set of
+            groups, the colour, and -1.
         """
         return self._spans[destination]
 
@@ -220,7 +221,7 @@ class ColourDetours:
     def _weighted(self, colour: int, destination: int, gateways: npt.NDArray[np.int64]) -> Gateways:
         """Returns (gateway, weight) for each of the given gateways that has a positive weight.
 
-        The weights are those for packets to a destination at intermediate routers of a colour.
+        The weights apply at intermediate routers of the given colour, for packets to the destination.
         """
         of = self.coloured
         nearest = of.straight[gateways, destination] == 1
@@ -266,7 +267,7 @@ class ColourDetours:
         return np.asarray(entries[(straight == 1) | by_gateway])
 
     def _leads_to(self, entries: npt.NDArray[np.int64], destination: int) -> npt.NDArray[np.bool_]:
-        """Returns whether the group of each of `entries` has a link to a destination of a higher colour."""
+        """Returns, for each entry, whether its group is linked to the destination, whose colour is higher."""
         of = self.coloured
         linked = np.zeros(of.dragonfly.trunking.groups, bool)
         linked[of.dragonfly.group_of[of.dragonfly.neighbours(destination)]] = True

@@ -61,7 +61,7 @@ def detour_plan(
     select_near: NearSelection,
     max_detours: int | None,
 ) -> RoutePlan:
-    """Returns the plan of a routing with select groups per port, over the minimal path and detours.
+    """Returns the plan of a routing whose select groups, for each port, use the minimal path or detours.
 
     Args:
         topology: the fabric's graph; its family must have detours (`routing.families`), like polarfly.
@@ -117,7 +117,7 @@ def _source_table(
 
 
 def _choices(view: RouterView) -> tuple[int, ...]:
-    """Returns, for each router, the number of the choice group for packets to it; 0 for the router itself."""
+    """Returns the number of the choice group toward each router, in router order; 0 for this router."""
     adjacent = {neighbour for neighbour, _ in view.neighbour_ports()}
     return tuple(
         group_number(GroupRole.CHOICE_NEAR if other in adjacent else GroupRole.CHOICE_FAR, port)

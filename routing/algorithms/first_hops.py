@@ -32,7 +32,7 @@ class GatewayGroups:
 
         Args:
             view: the router's ports.
-            protected: its protected groups for these packets: untagged or tagged ones.
+            protected: its protected groups for the same packets, untagged or tagged.
             role: the role of the groups.
         """
         self.groups: list[Group] = []
@@ -75,7 +75,7 @@ class FirstHops:
     """The first hops of one router's own packets: those of packets in transit, with exceptions.
 
     Attributes:
-        exceptions: router -> the neighbours to which own packets to it, or with its tag, are sent.
+        exceptions: router -> the neighbours to which own packets to that router, or with its tag, are sent.
     """
 
     def __init__(

@@ -6,7 +6,7 @@ router.
 
 Source: Kim et al., "Technology-Driven, Highly-Scalable Dragonfly Topology" (ISCA 2008), section 4.1, whose
 Valiant routing is by group; Garcia et al., "OFAR: On-the-Fly Adaptive Routing in High-Radix Networks"
-(ICPP 2012), section III, on the local links that it overloads under the pattern adv:h.
+(ICPP 2012), section III, on the local links that such routing overloads under adv:h.
 """
 
 from __future__ import annotations

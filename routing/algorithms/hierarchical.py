@@ -63,7 +63,7 @@ def hierarchical_plan(topology: Topology, hosts_per_router: int, *, gateways: st
 
 
 def _gateways(dragonfly: Dragonfly, router: int) -> dict[int, tuple[int, ...]]:
-    """Returns destination -> all gateways toward its group, if the router is none of them."""
+    """Returns destination -> all gateways toward its group, unless the router is one of them."""
     group_of = dragonfly.group_of
     own = int(group_of[router])
     around = [tuple(np.unique(ends).tolist()) if ends[0] >= 0 else () for ends in dragonfly.gateways[own]]
@@ -75,7 +75,7 @@ def _gateways(dragonfly: Dragonfly, router: int) -> dict[int, tuple[int, ...]]:
 
 
 def _bound(distances: Lengths) -> Lengths:
-    """Returns 3 where the shortest path has a hop less because its global link ends at the destination."""
+    """Returns 3 for distance 2: over another gateway, a local hop may follow the global link."""
     return np.where(distances == 2, 3, distances).astype(np.int16)
 
 

@@ -75,7 +75,7 @@ class Routing:
         return (*self.law_parameters, *self.plan_parameters, *control)
 
     def make_plan(self, topology: Topology, hosts_per_router: int) -> RoutePlan:
-        """Returns the plan for a fabric, with fast reroute; it has the name of the routing with parameters.
+        """Returns the plan for a fabric, with fast reroute, named after the routing with its parameters.
 
         Args:
             topology: the fabric's graph, connected.

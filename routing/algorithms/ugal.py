@@ -2,12 +2,11 @@
 
 The source compares the minimal path with a path through a random intermediate router: for each, the occupancy
 of its first port times its hops; it takes the smaller. With buckets, this becomes: sampled detours that win
-against the minimal path take buckets from it, and detours that start to lose return theirs. A threshold in
+against the minimal path take buckets from it, and detours that no longer win return theirs. A threshold in
 favour of the minimal path suppresses the noise of almost empty queues; it also provides hysteresis.
 
 A group serves the destinations at one distance behind the same ports: they share the ports' occupancy and the
 hops of the minimal path.
-
 
 Source: A. Singh, "Load-Balanced Routing in Interconnection Networks" (PhD thesis, Stanford, 2005), chapter on
 UGAL; PolarFly (SC22), section VII-C.
@@ -189,7 +188,7 @@ class _ByPaths:
     Attributes:
         distances: int16 array, N x N: hops of the minimal paths.
         choice: the routers that packets of each router may visit.
-        group_of: int64 array, N: the group of each router. A path visits no groups but those of its ends.
+        group_of: int64 array, N: the group of each router. A path visits only the groups of its two ends.
     """
 
     distances: Distances
@@ -197,7 +196,7 @@ class _ByPaths:
     group_of: npt.NDArray[np.int64]
 
     def first_hops(self, view: RouterView, reroute: FastReroute) -> FirstHops:
-        """Returns the first hops of packets in transit."""
+        """Returns the first hops of own packets, the same as in transit."""
         return FirstHops(view, reroute)
 
     def kind(self, _view: RouterView, _destination: int) -> Hashable:
@@ -257,8 +256,8 @@ def ugal_source_table(detours: Detours, intermediates: int, buckets: int) -> Sou
 
     Args:
         detours: the detours.
-        intermediates: the maximum number of intermediate routers of a group, at least 1; of more
-            candidates, it uses evenly spaced ones.
+        intermediates: the maximum number of intermediate routers of a group, at least 1; if more are
+            eligible, evenly spaced ones are used.
         buckets: the number of buckets of a group, 2 to 256.
     """
     return partial(_source_table, _Design(detours, intermediates, buckets))

@@ -114,7 +114,7 @@ class ForwardingRules:
 
 
 class _RuleGrid:
-    """The rules of one table for single destination routers, which are added to a store on demand.
+    """The rules of one table, each for one destination router; they are added to a store on demand.
 
     Their numbers in the store form a grid: a row for each group, a column for each destination router.
     """

@@ -200,7 +200,7 @@ def _spread(router: int, destinations: npt.ArrayLike, choices: npt.ArrayLike) ->
     """Chooses among equally good ports or groups by a hash: one index, 0 .. choices - 1, per destination.
 
     Displaced traffic is spread over all choices as if at random. The result does not depend on other
-    failures, so few rules differ between the plans for a failure and for one more.
+    failures, so few rules differ between the plans before and after one more failure.
 
     Args:
         router: the router.
@@ -235,10 +235,10 @@ class _GroupChoice:
 
         Returns:
             int64, one per router: the current group if every port that it uses starts a minimal path;
-            otherwise, of the groups in use all of whose ports start minimal paths, the one with the most
-            ports; if there is none, the group of a single minimal port. Ties are broken by a hash. While
-            components are drained and new groups are allowed, a new group over all minimal ports replaces one
-            with fewer ports.
+            otherwise the group in use with the most ports, among those that use minimal ports only; if there
+            is none, the group of a single minimal port. Ties are broken by a hash. While components are
+            drained and new groups are allowed, a new group over all minimal ports replaces one with fewer
+            ports.
         """
         chosen = np.array(current, np.int64)
         if not any(current):

@@ -40,7 +40,8 @@ def choose_alternates(
 
     Args:
         extra_hops: int16 array, neighbours x destinations: the hops that an alternate adds; UNSAFE if it does
-            not deliver. Row i is for neighbour i in the order of preference of the destination's next hop.
+            not deliver. Row i is for the i-th neighbour in the order of preference of the destination's next
+            hop.
         next_hops: the index of the next hop of each destination, ascending.
         rows: int array, neighbours x next hops: for each next hop, the row numbers of the neighbours in order
             of preference.

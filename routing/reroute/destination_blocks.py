@@ -156,7 +156,7 @@ class Blocks:
 
 
 def destination_blocks(view: RouterView) -> Blocks:
-    """Returns all other routers in blocks that share a minimal next hop and an address mask.
+    """Returns all other routers, grouped into blocks with the same minimal next hop and address mask.
 
     Args:
         view: the router's ports and matches.

@@ -156,7 +156,7 @@ class _Row:
 def _choices(
     classes: Numbers, hosts: Numbers, wanted: Mask, choices: tuple[Numbers, Numbers], targets: Numbers
 ) -> _Choices:
-    """Returns the next states for all hosts that have the same number of choices, as rounded by `_Row`.
+    """Returns the next states for all hosts whose number of choices `_Row` rounds to the same number.
 
     Args:
         classes: for each host, its class.

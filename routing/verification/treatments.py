@@ -28,9 +28,9 @@ class BucketOutcomes(NamedTuple):
     parts: dict[tuple[int, int], Shared]
 
     def shared(self, weight: int, total: int) -> Shared:
-        """Returns the outcomes with their shares of all packets of a group, instead of the bucket's packets.
+        """Returns the outcomes with shares of all packets of a group, rather than of the bucket's packets.
 
-        Groups in which the bucket has the same weights get the same objects, so that later steps can be
+        Groups with the same bucket weight and total get the same objects, so that later steps can be
         cached.
 
         Args:
