@@ -252,6 +252,6 @@ class SimulatedFaults:
 def _changed(
     before: Sequence[Component], components: Iterable[Component], *, removed: bool
 ) -> tuple[Component, ...]:
-    """Returns the components `before` with the given ones added or, if `removed`, taken away."""
+    """Returns `before` with the given components added or, if `removed`, taken away."""
     others = dict.fromkeys(components)
     return tuple(one for one in before if one not in others) + (() if removed else tuple(others))

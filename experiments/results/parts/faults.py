@@ -73,7 +73,7 @@ class FaultRecord:
 
     @property
     def losses(self) -> str:
-        """A sentence on the packets lost to the failures; empty if none were or this is unknown."""
+        """A sentence on the packets lost to the failures; empty if none were lost or this is unknown."""
         noun = "packet was" if self.lost_packets == 1 else "packets were"
         return f"{self.lost_packets} {noun} lost to the scheduled failures" if self.lost_packets else ""
 
