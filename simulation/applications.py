@@ -114,7 +114,7 @@ def simulate_application(  # noqa: PLR0913  # all that a result depends on
         interventions: changes to the network, each at its own cycle.
 
     Returns:
-        The measurements; after Ctrl-C or a signal, those up to that point.
+        The measurements; only those until Ctrl-C or a signal, if one ended the run.
 
     Raises:
         ParameterError: the messages have a cyclic dependency, the application takes too long, or the flow

@@ -194,7 +194,7 @@ class SimulationRun:
         return False
 
     def _mean_source_lag(self) -> float:
-        """Returns the mean age of the sources' oldest unsent packets in cycles, 0 for empty source queues."""
+        """Returns the mean age of sources' oldest unsent packets in cycles; an empty queue counts as 0."""
         hosts = self.network.hosts
         generated = hosts[hosts[:, KIND] != IDLE, NEXT_GENERATED] >> TIME_BITS
         return float(np.maximum(self.cycles - generated, 0).mean()) if len(generated) else 0.0
@@ -212,7 +212,7 @@ class SimulationRun:
     def batch(self, cycles: int, *, drains: bool = False) -> None:
         """Runs the kernel for a period of the window and records the batch.
 
-        Python handles an interruption only after the compiled kernel has returned; that batch is recorded.
+        Python handles an interruption only after the compiled kernel has returned; its batch is recorded.
 
         Args:
             cycles: length of the period.

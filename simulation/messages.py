@@ -64,7 +64,7 @@ class Ideal:
         message_cycles: cycles from the time each message is ready to the arrival of its last packet over the
             fastest path, int64 array, (messages,); 0 for computations.
         path_cycles: length of the longest chain of dependencies, with these times.
-        link_cycles: busy time of the most heavily used host link, over both directions of all host links.
+        link_cycles: busy time of the most heavily used host link; its two directions count separately.
     """
 
     message_cycles: Int64

@@ -71,7 +71,7 @@ class RouterSettings:
 
     @property
     def latency_units(self) -> int:
-        """Units of the latency sums in a cycle: 1 with flow control credit, `ticks` with drop."""
+        """Units per cycle in which latencies are summed: 1 with flow control credit, `ticks` with drop."""
         return 1 if self.flow_control == "credit" else self.ticks
 
 
@@ -140,7 +140,7 @@ class Workload:
         arrivals: process that generates a host's packets: `bernoulli` (at most one per cycle), `poisson`,
             or `constant` gaps with a random phase.
         schedule: packets with given times; None for random ones. Requires flow control `drop`.
-        frame_ns: transmission time of a packet in nanoseconds of the schedule; 0 without a schedule.
+        frame_ns: transmission time of a packet in ns, the unit of the schedule; 0 without a schedule.
 
     Raises:
         ParameterError: the load is out of range, or a schedule comes without `frame_ns`.

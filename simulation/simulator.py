@@ -37,7 +37,7 @@ def simulate(  # noqa: PLR0913  # all that a result depends on
         interventions: changes to the network, each at its own cycle; in this order within a cycle.
 
     Returns:
-        The measurements; after Ctrl-C or a signal, those up to that point.
+        The measurements; only those until Ctrl-C or a signal, if one ended the run.
     """
     network = make_network(tables, workload, routers, decision, seed)
     run = SimulationRun(network, routers, progress, interventions)

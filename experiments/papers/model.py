@@ -96,8 +96,8 @@ class BarChart:
         measures: column of a measure -> title of its panel. The columns NAME_low and NAME_high contain the
             ends of its interval, if it has one.
         group: column with the heading of lines that belong together; empty for no headings.
-        condition: column with a condition of the measures, shown at the right end of each line, and the
-            heading of this column; None for none.
+        condition: (column, heading) of a condition that applies to a line's measures, shown at its right
+            end; None for none.
     """
 
     names: Sequence[str]

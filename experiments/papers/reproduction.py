@@ -326,7 +326,7 @@ def _complete(item: AnyItem, paper: str, name: str, scale: Scale, folder: Path) 
 
 
 def _check_own(data: Path, columns: Sequence[str], record: Path) -> None:
-    """Raises ParameterError if a data file to be written exists and is another table.
+    """Raises ParameterError if writing a data file would overwrite another table.
 
     Args:
         data: the data file.

@@ -26,7 +26,7 @@ class Phase:
     Attributes:
         sent: probes of watched pairs and of all pairs that were sent in the phase.
         lost: probes sent in the phase that never arrived.
-        longest_silence_ms: longest time in ms between two arrivals of a watched pair's probes.
+        longest_silence_ms: longest time in ms between successive arrivals of a watched pair's probes.
         hops_mean: mean number of links between routers that watched pairs' probes took; None if none arrived.
         hops_max: most links that such a probe took; None if none arrived.
     """
@@ -100,7 +100,7 @@ class FailoverSummary:
             reconnect after 1 to 4 s.
         controller_restart: steps of that restart; absent if the controller was not killed.
         cut_off_pairs: ordered pairs of working routers without any path during the failure.
-        silent_pairs: watched pairs without arrivals until the end of the failure.
+        silent_pairs: watched pairs that lost all probes of the last half second of the failure.
         faults: injected faults, and the controller's plans.
         lost_at_restore: probes sent after the restoration that never arrived.
         phases: counts by phase.
@@ -170,8 +170,8 @@ class Distribution(Interval):
         p50: median, by linear interpolation.
         p90: quantile of 90 %, by linear interpolation.
         p99: quantile of 99 %, by linear interpolation; for few values, it is near the maximum.
-        p50_ci95: limits of the distribution-free 95 % confidence interval of the median, two of the values;
-            None for fewer than six values.
+        p50_ci95: limits of the distribution-free 95 % confidence interval of the median; each limit is one
+            of the values; None for fewer than six values.
         max: maximum.
     """
 

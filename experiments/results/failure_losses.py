@@ -1,4 +1,4 @@
-"""Packets of a run that its failures took, estimated from host pairs' losses and the times of failures."""
+"""Packets lost to a run's failures, estimated from host pairs' losses and the times of failures."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ Pairs = npt.NDArray[np.bool_]
 
 
 class FailureSpan(NamedTuple):
-    """A failed component, and its first and last time in s since the start of traffic (inf: to the end)."""
+    """A failed component, and begin and end of its failure in s since the start of traffic (inf: no end)."""
 
     component: Component
     begin_s: float
@@ -37,7 +37,7 @@ class FailureSpan(NamedTuple):
 
 
 def failure_spans(record: RunRecord) -> list[FailureSpan]:
-    """Returns the failures of a run; one of a switch ends once the switch has had time to start."""
+    """Returns the failures of a run; a switch's lasts until the restored switch has had time to start."""
     begun: dict[Component, float] = {}
     spans: list[FailureSpan] = []
     for fault in record.faults.done if record.faults else ():
@@ -55,12 +55,12 @@ def failure_spans(record: RunRecord) -> list[FailureSpan]:
 
 
 def lost_to_failures(record: RunRecord) -> int:
-    """Returns how many packets of the whole run its failures took, at most.
+    """Returns an upper bound on the packets of the whole run that were lost to its failures.
 
-    They are packets of pairs of hosts that were cut off, and of pairs with a path over a component between
-    its failure and the controller's plan around it: no more than these pairs lost, and no more than they
-    sent in that time, plus two standard deviations, since when a pair sent its packets is only estimated.
-    A failure that the plan avoided before the traffic started only cuts off.
+    It counts packets of pairs of hosts that were cut off, and of pairs with a path over a failed component
+    until the controller had planned around it: no more than a pair lost, and no more than it sent in that
+    time, plus two standard deviations, since its sending times are only estimated. If the plan avoided a
+    component before the traffic started, only pairs that its failure cut off count.
 
     Args:
         record: the run's record; the numbers of packets of each pair are those of the whole run.

@@ -130,8 +130,8 @@ class SweepSettings(FabricSettings, PacketSettings, SweptSettings):
             dependency between channels.
         routings, patterns, loads: swept values; points are all their combinations.
         repeat: number of replications of each point.
-        vary: key of `--vary` -> further swept values; absent if there are none. Other keys have a varied
-            setting's value at the first point.
+        vary: key of `--vary` -> further swept values; absent if there are none. A varied setting's own key,
+            such as `frame_bytes`, has its value at the first point.
     """
 
     kind = SWEEP

@@ -133,7 +133,7 @@ class Metric:
         return summary
 
     def half_of(self, summary: Any) -> float | None:
-        """Returns half the width of the metric's confidence interval: of a summary's seeds, or of batches."""
+        """Returns half the width of the metric's confidence interval, over seeds or else over batches."""
         means = summary.repeat or getattr(summary, "batches", None)
         return getattr(getattr(means, self.key, None), "ci95", None)
 

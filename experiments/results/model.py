@@ -159,16 +159,17 @@ class Fidelity:
     Attributes:
         valid: whether the result can be trusted: true if `reasons` is empty.
         reasons: reasons for doubt, one sentence each.
-        observed: observed share of the judged time, 0 to 1: the minimum over held frames, CPU and link
-            queues; if paths change, also the share of time since the start of traffic in which the controller
-            ran. The judged time begins before the window, by the time in which traffic settles after a stall
-            (docs/explanation/validity.md), and ends when the window's last packet has arrived or the last TCP
-            flow has ended. Below 0.95, or below 1 for the controller, the result is not valid.
+        observed: share of the judged time, 0 to 1, in which monitors ran: the minimum over those of held
+            frames, CPU and link queues; if paths change, also over the controller, whose share is of the time
+            since the start of traffic. The judged time begins before the window, by the time in which traffic
+            settles after a stall (docs/explanation/validity.md), and ends when the window's last packet has
+            arrived or the last TCP flow has ended. Below 0.95, or below 1 for the controller, the result is
+            not valid.
         held_frame_times_max: mean time that frames waited at a switch's ports before the switch processed
             them, in transmission times of a frame, for the switch and second of the judged time with the
             longest mean. Queues of links do not count. None with the kernel datapath, which does not show
             this time.
-        held_frame_times_rms: root mean square of that time, for the switch and second with the largest one.
+        held_frame_times_rms: root mean square of that time, for the switch and second in which it is largest.
         held_frame_times_mean: mean of that time over all frames and switches, from the start of the window to
             the end of the judged time.
         worst_second: start of the second of `held_frame_times_max`, in s since the start of traffic.
@@ -184,7 +185,7 @@ class Fidelity:
             until the next reading.
         lost_outside_queues: packets of the whole run that neither arrived, nor were dropped by a queue of a
             switch or host, nor lost as requested or to failures (`faults.lost_packets`), as a fraction of
-            those sent. Drops explain no loss if hosts sent as many other frames, which queues drop, too.
+            those sent. If hosts sent other frames, too, that many of the queues' drops count as theirs.
         try_link_rate_bps: lower link rate that this machine should sustain, in bit/s; absent if it kept up.
     """
 
@@ -276,8 +277,8 @@ class Summary(FabricSettings):
         latency_ms: one-way latency.
         queueing_frame_times: mean queueing time of a packet, in transmission times of a frame: mean latency
             minus the delays of its links and the time that each switch on its path held frames
-            (`fidelity.held_frame_times_mean`); absent if that was not observed. As the held time is the mean
-            of all switches and not of those on the path, it may be below 0 where queues are empty.
+            (`fidelity.held_frame_times_mean`); absent if that was not observed. It may be below 0 where
+            queues are empty, since the held time is the mean of all switches, not of those on the path.
         hops: number of links between routers -> packets of the window that took that many.
         hops_as_distances: whether every packet of the whole run took exactly as many links between routers as
             the distance of its two routers in the graph; None if no traffic was generated.

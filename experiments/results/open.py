@@ -183,7 +183,7 @@ class Run(_Repeated[Summary, RunManifest]):
         return self.summary.fidelity.valid
 
     def packets(self) -> Iterator[Packets]:
-        """Yields the packets of each replication."""
+        """Yields the measurement of packets of each replication."""
         for one in self.replications:
             yield one.summary, self.manifest.traffic.flows, ()
 
@@ -388,7 +388,7 @@ class Sweep(_Swept[SweepManifest, PointRow, Summary]):
         return self.folder / point_summary(point), self.folder / point_links(point)
 
     def packets(self) -> Iterator[Packets]:
-        """Yields, for each point with a summary, the packets of each of its replications."""
+        """Yields the measurement of packets of each replication, for all points with a summary."""
         for point in self.points:
             for summary in self._replications(point):
                 yield summary, self.manifest.sweep.flows, point.options

@@ -98,10 +98,10 @@ class RunRecord:
 
     @property
     def judged_s(self) -> tuple[float, float]:
-        """The time in which a stall acts on the result, in seconds like `window_s`.
+        """Begin and end of the time in which a stall affects the result, in seconds like `window_s`.
 
-        It begins before the window, as packets that a stall delays arrive in a burst later, and ends when the
-        window's last packet or flow has arrived.
+        It begins before the window, because packets that a stall delays arrive later in a burst, and ends
+        when the window's last packet or flow has arrived.
         """
         begin_s, end_s = self.window_s
         begin_s = max(0.0, begin_s - self.result.settling_ns / 1e9)

@@ -287,7 +287,7 @@ def _frames(record: RunRecord) -> tuple[int, int]:
 
 
 def _evidence(record: RunRecord) -> Evidence:
-    """Returns the evidence for the validity of a run, from the time in which a stall acts on its result.
+    """Returns the evidence for the validity of a run, from the time in which a stall affects its result.
 
     Losses refer to the whole run, and the mean of held frames to the window, like the latencies.
     """
@@ -325,7 +325,7 @@ def _evidence(record: RunRecord) -> Evidence:
 
 
 def _lost_elsewhere(record: RunRecord) -> tuple[int | None, int | None]:
-    """Returns the packets that the whole run lost outside queues: without failures, and to failures.
+    """Returns how many packets the whole run lost outside queues, without failures and because of failures.
 
     Both are None if not known.
     """
@@ -410,7 +410,10 @@ def _spans_of_failure(record: RunRecord) -> dict[str, list[tuple[float, float]]]
 
 
 def _predicted(record: RunRecord, options: TrafficOptions) -> Predicted | None:
-    """Returns the fluid model's prediction for the same plan, pattern and load; None without the pattern."""
+    """Returns the fluid model's prediction for the same plan, pattern and load.
+
+    It is None if the file of the pattern has changed or is gone.
+    """
     try:
         pattern = record.fabric.options.pattern(options.pattern, options.seed)
     except ParameterError:  # its file has changed or is gone since the traffic began

@@ -240,7 +240,7 @@ class Experiment:
         return [path for paths in self.input_files.values() for path in paths]
 
     def _reading_inputs(self) -> contextlib.AbstractContextManager[None]:
-        """Returns a context that reads only the content of input files that `inputs` describes."""
+        """Returns a context in which reading an input file fails if its content differs from `inputs`."""
         digests = {**dict.fromkeys(self._input_paths, ""), **self.inputs}  # "": it could not be read
         return expecting(digests, "the experiment began", "begin another one")
 

@@ -176,7 +176,7 @@ def sweep_options(values: Mapping[str, Any], kind: str) -> SweepOptions:
 
     Args:
         values: option -> value.
-        kind: SWEEP or SIMULATED_SWEEP, whose options vary.
+        kind: name under which the varied options are declared: SWEEP or SIMULATED_SWEEP.
     """
     vary = {variation.key: variation for variation in read_variations(values.get("vary", ()), kind)}
 

@@ -237,7 +237,7 @@ def read_variations(texts: Iterable[str], kind: str = SWEEP) -> tuple[Variation,
 
     Args:
         texts: the texts.
-        kind: SWEEP or SIMULATED_SWEEP, whose options they are.
+        kind: name under which the options are declared: SWEEP or SIMULATED_SWEEP.
 
     Raises:
         UsageError: a key is unknown, is given twice, or needs a new fabric for each value.

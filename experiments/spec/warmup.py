@@ -47,10 +47,10 @@ def max_warmup_s(links: LinkSpec, frame_bytes: int) -> float:
 
 
 def settling_s(links: LinkSpec, frame_bytes: int, load: float, span_s: float) -> float:
-    """Returns the time in s after which a stall no longer acts on traffic.
+    """Returns the time in s after which a stall no longer affects traffic.
 
-    A stall leaves full queues. At a load below 1, a queue that is full needs queue / (1 - load) packet times
-    to drain; at higher loads it is full anyway.
+    A stall leaves full queues. At a load below 1, a full queue needs queue / (1 - load) packet times to
+    drain; at higher loads it is full anyway. The result is at least two spans and at most an hour.
 
     Args:
         links: the links.

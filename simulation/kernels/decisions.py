@@ -192,7 +192,7 @@ def _is_first_global_link_congested(state: State, outcome: int, destination: int
 def _is_congested(state: State, port: int) -> bool:
     """Returns whether a global link is congested.
 
-    It is if its occupancy exceeds twice the mean occupancy of its router's global links plus MARGIN.
+    It is congested if its occupancy exceeds twice the mean over its router's global links plus MARGIN.
     """
     router, links, used = state.inputs[port, OWNER], 0, 0
     for other in range(state.first_ports[router], state.first_ports[router + 1]):

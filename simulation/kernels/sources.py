@@ -228,7 +228,7 @@ def _prefetch_hosts(state: State, begin: int, end: int) -> None:
 
 @inlined
 def _start_messages(state: State, cycle: int) -> None:
-    """Plans visits to the sources that had no messages to send before this cycle."""
+    """Releases ready messages, and plans visits to the sources that had none to send until now."""
     for index in range(release(state, cycle)):
         host = state.message_hosts[index]
         state.hosts[host, NEXT_GENERATED] = waiting_since(state, host) << TIME_BITS

@@ -236,7 +236,7 @@ def _adaptive(switches: Sequence[SwitchTables], choice_starts: Numbers) -> Adapt
 
 
 def _shifted(choices: Numbers, start: int) -> Numbers:
-    """Converts numbers of a switch's choices to numbers in the whole fabric."""
+    """Converts the numbers of choices within a switch to numbers within the whole fabric."""
     return np.where(choices >= 0, choices + start, NO_CHOICE)
 
 

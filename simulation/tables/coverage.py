@@ -1,4 +1,4 @@
-"""Coverage of matches: the destination routers whose hosts they match, all or some of them."""
+"""Coverage of matches: the destination routers of which they match all hosts or some."""
 
 from __future__ import annotations
 
@@ -114,8 +114,8 @@ class CoverageFinder:
         """Yields groups of matches with the same pair of masks.
 
         Yields:
-            The numbers of the matches; the class of each host, where hosts whose masked addresses are equal
-            form a class; and the class that each match covers, or -1.
+            The numbers of the matches; the class of each host (hosts with equal masked addresses form a
+            class); and the class that each match covers, or -1.
         """
         pairs = np.stack([masks["ipv4_dst"], masks["eth_dst"]])
         remaining = np.arange(pairs.shape[1])

@@ -82,8 +82,8 @@ class SwitchRules:
     def from_link_tagged(self, mark: int) -> Treatments:
         """Returns the treatment of tagged packets from other routers, by tag.
 
-        For the router's own tag, the treatment is DROPPED if the router removes this tag (and, if the packets
-        are marked, forwards them like untagged ones afterwards), else UNCERTAIN.
+        For the router's own tag, the entry is only a flag: DROPPED if the router removes this tag (and then
+        forwards marked packets like untagged ones), else UNCERTAIN.
 
         Args:
             mark: 1 for packets that were rerouted, else 0.
@@ -235,12 +235,12 @@ class SwitchRules:
         return best
 
     def _fill(self, best: Numbers, columns: slice, for_all: Numbers) -> None:
-        """Enters a rule that matches all destinations in each column without a rule of at least its priority.
+        """Writes the last given rule into each column whose best rule, if any, has a lower priority.
 
         Args:
             best: the best rule so far for each destination or tag; it is updated.
             columns: the range of `best` to update.
-            for_all: rules that match all destinations, by ascending priority; the last one is entered.
+            for_all: rules that match all destinations, by ascending priority.
         """
         if len(for_all):
             priority, top = self._plan.rules.priority, int(for_all[-1])

@@ -144,7 +144,7 @@ def common(outcomes: Outcomes) -> tuple[int, int, Outcomes]:
         outcomes: any outcomes.
 
     Returns:
-        Tag, mark and the outcomes with KEPT instead; KEPT, KEPT and the unchanged outcomes if they differ.
+        Tag, mark and the outcomes with KEPT instead; if tags or marks differ, KEPT, KEPT and all unchanged.
     """
     changes = {(one.tag, one.mark) for one in outcomes if one.output != NO_OUTPUT}
     if len(changes) != 1:

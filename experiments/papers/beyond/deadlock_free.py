@@ -1,4 +1,4 @@
-"""Routings that are deadlock-free with one virtual channel, and routings that need one channel per hop.
+"""Compares routings that are deadlock-free with one virtual channel to routings that need one per hop.
 
 The networks have about the same cost per endpoint, in router ports, and about the same number of endpoints.
 The buffer of a port has the same size for all routings.

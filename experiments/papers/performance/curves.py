@@ -132,7 +132,7 @@ class _Search:
     def points(self) -> list[CurvePoint]:
         """Returns the points of the curve whose seeds are all in the table.
 
-        Idle workers try loads ahead of the search. Those that a sequential search would not have tried are
+        Idle workers try loads ahead of the search. Loads that a sequential search would not have tried are
         left out, so that the points of a figure do not depend on the number of workers.
         """
         points = {}
@@ -213,7 +213,7 @@ class _CurvesOfNetwork(SimulatedGroup[_PointOfCurve, StoredPoint]):
         return self.fabric, next(traffic for _, traffic in of_load if traffic.seed == point.seed)
 
     def condense(self, point: _PointOfCurve, record: SimulationRecord) -> StoredPoint:
-        """Returns the row of a simulation in the table of points."""
+        """Converts the record of a simulation to a row of the table of points."""
         return _stored(self.searches[point.number].curve, record)
 
     def keep(self, point: _PointOfCurve, outcome: StoredPoint, seconds_left: float | None) -> None:
@@ -264,7 +264,7 @@ def _mean(points: Sequence[CurvePoint]) -> CurvePoint:
 
 
 def _stored(curve: Curve, record: SimulationRecord) -> StoredPoint:
-    """Returns the row in the table of points for the record of a curve's simulation."""
+    """Converts the record of a curve's simulation to a row of the table of points."""
     traffic = record.traffic
     assert isinstance(traffic, SimulatedTraffic)
     offered, accepted = offered_and_accepted(record)

@@ -143,7 +143,7 @@ def _joined(graph: PolarFly, starter: int) -> Counter[frozenset[int]]:
 
 
 def _affine(graph: PolarFly, starter: int) -> frozenset[int]:
-    """Returns the clusters around a quadric whose centre is (1, x, y)."""
+    """Returns the clusters with a centre (1, x, y), of all clusters around a quadric."""
     centres = [fan[0] for fan in graph.quadric_fans(starter)]
     return frozenset(np.flatnonzero(graph.vectors(centres)[:, 0] == 1).tolist())
 
@@ -185,7 +185,7 @@ def middles_by_class(_scale: Scale) -> ItemResult:
 
 
 def symmetries(_scale: Scale) -> ItemResult:
-    """Returns the classes of paths V1 - W - V1 under the automorphisms of ER_q (Theorem V.8)."""
+    """Returns the number of classes of paths V1 - W - V1 under the automorphisms of ER_q (Theorem V.8)."""
     values: dict[str, float] = {}
     rows: list[Row] = []
     for q in _SYMMETRY_ORDERS:
@@ -246,10 +246,10 @@ def _diameter(joined: npt.NDArray[np.bool_]) -> int:
 
 
 def paths_by_class(_scale: Scale) -> ItemResult:
-    """Returns the simple paths of 1 to 4 links by the classes of their ends (Table VI).
+    """Returns the numbers of simple paths of 1 to 4 links by the classes of their ends (Table VI).
 
-    The rows also have the numbers by a reading with which all of the table agrees: paths of three links avoid
-    the router x between the ends, and paths of four links may begin with the loop of one quadric end.
+    The rows also have the numbers by another reading, with which the whole table agrees: paths of three links
+    avoid the router x between the ends, and paths of four links may begin with the loop of one quadric end.
     """
     graph = PolarFly(_PATH_ORDER)
     counts, kind = simple_paths(graph, 4), _class_of(graph)

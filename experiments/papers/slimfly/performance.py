@@ -156,7 +156,7 @@ def compared(curves: MeasuredCurves) -> Values:
 def accepted_curves(scale: Scale) -> list[Curve]:
     """Returns the curves of Fig 8: Slim Fly under uniform traffic with more endpoints, or other buffer sizes.
 
-    Curves of endpoints also have full load, because a network may accept more there than at saturation, where
+    Curves by endpoints include full load, because a network may accept more there than at saturation, where
     its first links are full. Curves of buffer sizes use UGAL-L.
 
     Args:

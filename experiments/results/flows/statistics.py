@@ -215,7 +215,7 @@ def _quantiles(values: Times) -> Quantiles:
 def _bytes(record: RunRecord, outcome: FlowOutcome) -> FlowBytes:
     """Returns the bytes of all flows, and their bytes on all links between routers.
 
-    The bytes on links are computed from the flows' bytes and hops, and also counted by the links' queues.
+    The bytes on links are given twice: computed from the flows' bytes and hops, and counted by queues.
     """
     flows, there, back = outcome.flows, *_wire_bytes(outcome)
     hops = _mean_hops(record, outcome)

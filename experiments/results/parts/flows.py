@@ -65,8 +65,8 @@ class FlowBytes:
         payload: payload that arrived.
         resent: payload that was retransmitted.
         wire: frames without FCS that sources and destinations sent, by the kernel's counters (TCP_INFO).
-        links_by_flows: sum over flows of these bytes times the hops of the flow's path, minus the bytes of
-            lost frames on links that they did not reach.
+        links_by_flows: sum over flows of their bytes in `wire` times the hops of their paths, minus the bytes
+            of lost frames on links that these frames did not reach.
         links_counted: bytes counted by the queues of links between routers; None if not observed.
         links_error: links_by_flows / links_counted - 1.
     """
@@ -125,7 +125,7 @@ class FlowSummary:
 
     @property
     def together(self) -> FlowClass:
-        """The class of all flows."""
+        """The result of all flows, as one class."""
         payload = sum(entry.bytes for entry in self.classes)
         return FlowClass(ALL, self.started, self.completed, payload, self.fct_ms, self.slowdown)
 

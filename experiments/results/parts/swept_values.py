@@ -27,7 +27,7 @@ class SweptSettings(DataclassInstance):
     """The settings that both kinds of sweep have: the swept values.
 
     Attributes:
-        kind: SWEEP or SIMULATED_SWEEP, whose options vary.
+        kind: name under which the varied options are declared: SWEEP or SIMULATED_SWEEP.
         routings, patterns, loads: swept values; points are all their combinations.
         vary: key of `--vary` -> further swept values; None if there are none.
         faults_asked: requested random failures, drawn for each point; None if there are none.

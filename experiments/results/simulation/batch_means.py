@@ -84,8 +84,8 @@ def batch_interval(sums: Float64, weights: Float64, period: int) -> BatchInterva
         period: length of a period in cycles.
 
     Returns:
-        The interval, without `ci95` if even the longest batches are correlated; None if there are no batches
-        with a positive denominator.
+        The interval, without `ci95` if all batches that were tried are correlated; None if there are no
+        batches with a positive denominator.
     """
     found: BatchInterval | None = None
     for length, values in _batches(sums, weights):

@@ -160,8 +160,8 @@ def settings(fabric: FabricOptions) -> dict[str, Any]:
 def is_stable(result: SimulationResult) -> bool:
     """Returns whether the load is stable.
 
-    It is if at least 0.99 of the offered packets are accepted, at most 0.01 are dropped, the mean latency is
-    below 500 cycles, and there is no deadlock. A load so low that no packet was injected is stable.
+    A load is stable if at least 0.99 of the offered packets are accepted, at most 0.01 are dropped, the mean
+    latency is below 500 cycles, and there is no deadlock; also if it is so low that no packet was injected.
 
     Packets in flight at both ends of the window make accepted and offered packets differ by chance, by about
     the square root of their number; in a short window, that may exceed 0.01. Their number is estimated from

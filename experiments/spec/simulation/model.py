@@ -78,7 +78,7 @@ class RouterRecord:
         link_cycles: latency of a link between routers; with `global_link_cycles`, of links within a cluster.
         global_link_cycles: latency of a link between clusters of routers; absent if it is `link_cycles`.
         host_link_cycles: latency of a link between a router and a host.
-        credit_cycles: cycles until a credit has returned upstream.
+        credit_cycles: cycles that a credit takes in addition to the link's latency.
         queue_packets: capacity of an output queue in packets.
         burst_packets: packets that an idle link sends back to back.
         decision: rule by which a source chooses between minimal path and detours, for each packet or, with
