@@ -108,9 +108,9 @@ class ControllerReports:
         failed_now: names of the links and switches that the controller considers unusable now, whether it has
             planned for them or not; "none" if there are none.
         held_until_s: link -> end of its hold-down, for unusable links that flapped; their ports may be up.
-        settled: whether all switches have the plan for `failed_now` and the drain, and no other is pending.
+        settled: whether all switches have the plan for `failed_now` and the drain, and no other plan is due.
         listening_s, connected_s, in_charge_s: times of the current controller: when it listened, when the
-            last switch had connected before it was in charge, and when all connected switches had its plan.
+            last switch connected (before it was in charge), and when all connected switches had its plan.
         refusals: rules and groups of the current controller that switches refused.
     """
 
@@ -151,7 +151,7 @@ class ControllerReports:
         self._reader.start()
 
     def catch_up(self) -> None:
-        """Processes the reports that have arrived, unless a thread waits for a report and does so itself.
+        """Processes the reports that have arrived, unless a thread that waits for a report does so.
 
         Raises:
             PolarLabError: the controller reported a fatal error.

@@ -79,7 +79,7 @@ class FaultSchedule:
     """Schedule of faults on a fabric; a context manager that repairs the fabric at its end.
 
     Attributes:
-        planned_before: what the controller's plan avoided before the schedule.
+        planned_before: components that the controller's plan avoided before the schedule.
         done: the faults that were injected.
     """
 

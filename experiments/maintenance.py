@@ -160,7 +160,7 @@ class Maintenance:
     # ---- the queues ----
 
     def _wait_until_empty(self, drain: Drain, failure: Failure) -> None:
-        """Returns when the packets that are on their way through a drained link or switch have left it.
+        """Waits until the packets that are on their way through a drained link or switch have left it.
 
         Waits first for the queues that lead into a drained link or switch, then for those of drained
         switches. A queue is first in, first out: the packets that waited have left once it was empty or has
@@ -180,7 +180,7 @@ class Maintenance:
                 self._wait_for_queues(places)
 
     def _wait_for_queues(self, places: Collection[Place]) -> None:
-        """Returns when the packets that now wait in the queues of these ports have left."""
+        """Waits until the packets that now wait in the queues of these ports have left."""
         spec = self._fabric.options.links
         full_s = spec.queue_packets * spec.packet_s(spec.max_frame_bytes)
         try:

@@ -40,7 +40,7 @@ def check_all_pairs(fabric: LiveFabric, on_event: OnEvent) -> PairCheck:
 
     Raises:
         NegativeResult: a probe does not arrive, takes more hops than the routing's bound or, under minimal
-            routing, fewer; the error names a pair. Or probes arrive damaged, or a process of the fabric
+            routing, fewer (the error names a pair); probes arrive damaged; or a process of the fabric
             ended.
     """
     count = len(fabric.hosts)

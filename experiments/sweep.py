@@ -96,7 +96,7 @@ def run_sweep(
 def _check_plans(fabrics: Sequence[FabricOptions]) -> None:
     """Raises UsageError if the graph does not support a routing, before any point is measured.
 
-    Each plan is made for this check and discarded. If there is only one, the first point makes it anyway.
+    Each plan is made for this check and discarded. A single plan is left to the first point.
     """
     different = {(one.routing, one.local_repair, one.ordered_repair): one for one in fabrics}
     for one in different.values() if len(different) > 1 else ():

@@ -203,7 +203,7 @@ _INTERVAL_NS = 250_000_000
 def run_program_traffic(
     hosts: int, programs: RunningPrograms, starts: Callable[[Clock], None]
 ) -> TrafficResult:
-    """Starts the clock and returns when the programs have ended.
+    """Starts the clock, waits until the programs have ended, and returns the result.
 
     Args:
         hosts: number of hosts of the fabric.

@@ -28,7 +28,7 @@ __all__ = [
 
 
 class ProgressStream:
-    """Standard error, for progress: what cannot be written never disturbs the work.
+    """Standard error, for progress: text that cannot be written never disturbs the work.
 
     If the reader has ended (`polarlab ... 2>&1 | head`), the terminal is gone, or the disk with the log is
     full, this text and all later ones are lost. Standard output that goes to the same reader is lost too. The
@@ -64,7 +64,7 @@ class ProgressStream:
         return sys.stderr.encoding
 
     def _give_up(self, error: OSError) -> None:
-        """Redirects standard error to nowhere, or the interpreter would fail to flush it at its end."""
+        """Redirects standard error to nowhere; otherwise the interpreter would fail to flush it at exit."""
         nowhere = os.open(os.devnull, os.O_WRONLY)
         if error.errno == errno.EPIPE and os.path.sameopenfile(sys.stdout.fileno(), self.fileno()):
             os.dup2(nowhere, sys.stdout.fileno())

@@ -21,7 +21,7 @@ AnySweep = Sweep | SimulatedSweep
 
 
 def compare_sweeps(sweeps: Sequence[AnySweep]) -> Comparison:
-    """Compares sweeps at all points that any of them has, with differences to the first sweep.
+    """Compares sweeps at all points that any of them has, with differences from the first sweep.
 
     Routings of different families are paired by role, such as `min` and `hierarchical`.
 

@@ -67,7 +67,7 @@ class Feature:
         return False if any(lack.known for lack in self.lacks) else None
 
     def remedies(self) -> list[str]:
-        """Returns the commands that install the missing requirements, then advice for those without one."""
+        """Returns commands that install the missing requirements, then advice for the others."""
         packages = list(dict.fromkeys(lack.package for lack in self.lacks if lack.package))
         requirements = [lack.requirement for lack in self.lacks if lack.requirement]
         if (packages or requirements) and is_provisioned():

@@ -22,10 +22,10 @@ class Headline(Event):
         lost: number of lost packets so far; None if it is not known.
         repaired_ms: time from the failure until all watched pairs delivered again; None if that is not known.
         repaired_by: `switches`, `controller`, `nobody` or `nothing was broken`; empty before it is known.
-        every_pair: whether all pairs are probed, instead of some that the failure affects.
+        every_pair: whether all pairs are probed, not only some that the failure affects.
         cut_off: number of pairs of working switches without a path until the repair.
         back: whether everything that failed is back.
-        right: whether all pairs have then delivered as before.
+        right: whether all pairs then delivered as before.
         trouble: what is wrong in the end, a sentence.
     """
 
@@ -48,7 +48,7 @@ class Headline(Event):
 
     @property
     def repaired(self) -> bool:
-        """Whether all pairs deliver that still can."""
+        """Whether all pairs that still can deliver do so."""
         return self.repaired_by not in ("", "nobody")
 
     def __str__(self) -> str:

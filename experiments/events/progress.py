@@ -237,7 +237,7 @@ class PointsSimulated(Ongoing):
 
     Attributes:
         name: name of the point that was simulated last.
-        seconds_left: estimated time of the other points in s; None if not known.
+        seconds_left: estimated time of the remaining points in s; None if not known.
     """
 
     done: int

@@ -193,7 +193,7 @@ def _troubles_after(
 
 
 def _foreign_doubts(fabric: LiveFabric, carried: HostBytes, result: TrafficResult) -> list[str]:
-    """Returns the reasons to doubt the probes because hosts sent or received other frames."""
+    """Returns the reasons to doubt the probes if hosts sent or received other frames."""
     if result.interrupted or result.failed:  # some counts of the probes are missing
         return []
     sent, received = result.sent.bytes.sum(axis=0), result.received.bytes.sum(axis=0)
@@ -231,7 +231,7 @@ def _send_probes(
 
 
 def busiest_link(topology: Topology) -> Component:
-    """Returns the first of the links on the largest number of minimal paths."""
+    """Returns the link on the largest number of minimal paths; the first of several."""
     links = topology.link_list
     counts = [int(crossing_pairs(topology, failure).sum()) for failure in link_failures(topology)]
     return link_component(links[int(np.argmax(counts))])

@@ -132,7 +132,7 @@ class _Failovers(ListedGroup[LiveFabric, FailoverOptions, FailoverSummary]):
         return observe_failure(fabric, point, _only_progress(self._on_event), keep=keep).summary
 
     def keep(self, point: FailoverOptions, outcome: FailoverSummary, seconds_left: float | None) -> None:
-        """Reports the end of a failover; it is the last if not all pairs reach each other any more."""
+        """Reports the end of a failover, which is the last if some pairs no longer reach each other."""
         super().keep(point, outcome, seconds_left)
         self._seconds_left = seconds_left
         self._on_event(failover_ended(point, outcome))

@@ -226,7 +226,7 @@ def draw_sweeps(comparison: Comparison) -> Figure:
 
 
 class _Side:
-    """A compared point with the values of one of the sweeps, by index; its columns are attributes."""
+    """A compared point with the values of one sweep, given by its index; columns are attributes."""
 
     def __init__(self, point: ComparedPoint, number: int) -> None:
         self.routing, self.pattern, self.load = point.routing, point.pattern, point.load

@@ -279,12 +279,12 @@ class _PlainLogFormatter(LogFormatter):
         return f"{x:g}" if shown else ""
 
     def _has_room(self, x: float) -> bool:
-        """Returns whether an axis with few labels shows `x`: its digit must be 1, 2 or 5; on long axes, 1."""
+        """Returns whether an axis with few labels shows `x`: first digit 1, 2 or 5; on long axes, 1."""
         low, high = self.axis.get_view_interval() if self.axis is not None else (1.0, 1.0)
         return f"{x:.0e}"[0] in ("125" if 0 < low < high <= low * self._widest_ratio() else "1")
 
     def _widest_ratio(self) -> float:
-        """Returns the ratio of an axis's ends up to which it has room for labels at 1, 2 and 5."""
+        """Returns the largest ratio of an axis's ends at which labels at 1, 2 and 5 fit."""
         axis: Any = self.axis
         if axis is None or isinstance(axis, XAxis):
             return _NARROW

@@ -54,7 +54,7 @@ class WaysAround:
 
 
 def ways_around(plan: RoutePlan, failed: Sequence[str], *, replanned: bool) -> Paths:
-    """Returns the paths that packets take whose minimal path crosses failed components, one for each.
+    """Returns, for each failed component, the path of packets whose minimal path crosses the component.
 
     Args:
         plan: the plan of the whole fabric.

@@ -66,7 +66,7 @@ class FailureStory:
     # ---- sessions ----
 
     def begin(self, components: Sequence[str]) -> None:
-        """Notes the components that a session makes fail, with probes around."""
+        """Notes the components that a session is about to make fail while it sends probes."""
         self._subject, self._began = tuple(components), False
 
     def observe(self, failed: Sequence[str], incident: IncidentState | None, *, whole: bool) -> None:
@@ -122,7 +122,7 @@ def headline_of(failed: tuple[str, ...], incident: IncidentState) -> Headline:
 
 
 def _places(names: Iterable[str]) -> set[str]:
-    """Returns where components are: a switch that comes back hangs for a moment, a link may have copies."""
+    """Returns names without kinds (a returning switch is `hang:` at first) and numbers of parallel links."""
     return {name.partition(":")[2].partition(".")[0] for name in names}
 
 

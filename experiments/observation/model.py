@@ -17,7 +17,7 @@ class DescribedLink:
         name: its name, like `s1-s7`, or `s1-s7.2` for parallel links.
         ends: its two routers, from 0.
         ports: the port at each end.
-        directions: indices, in a state's lists, of the directions from the first and from the second end.
+        directions: indices in a state's lists: the direction from the first end, then from the second.
     """
 
     name: str
@@ -89,7 +89,7 @@ class FabricDescription:
         actions: names of the actions that viewers may request.
         replay: name of the replayed results; None for a live fabric.
         points: names of the points or seeds of the replayed results; empty for a single run.
-        point: the one that is shown.
+        point: name of the point that is shown.
         lacks: files that the replayed results lack, and what is therefore not known.
         shown_first: index of the recorded state that is shown first.
     """
@@ -141,13 +141,13 @@ class TrafficSilence:
     """Background traffic around a change of the fabric.
 
     Attributes:
-        silence_ms: longest time between two arrivals of a pair of hosts that ended since the change or is
-            still ongoing.
+        silence_ms: longest gap between arrivals of a pair of hosts, of the gaps that ended after the change
+            or still continue.
         pair: the pair, like `h1_1 to h9_1`.
-        before_ms: this silence in the seconds before the change, because random traffic has long gaps anyway.
+        before_ms: longest gap in the seconds before the change, as random traffic has long gaps anyway.
         lost: packets since the change that have not arrived although a later one of their source has.
-        seldom: whether pairs send so seldom that this silence does not differ from those before.
-        ongoing: whether the silence continues and is over twice as long as those before, so that more packets
+        seldom: whether pairs send so seldom that this silence does not differ from earlier ones.
+        ongoing: whether the silence continues and is over twice as long as earlier ones, so that more packets
             may be lost.
     """
 

@@ -101,7 +101,7 @@ class ProbeArrivals:
         return longest
 
     def _lateness_s(self) -> list[float]:
-        """Returns, for each probe, the delay of the sender in s, added up over all probes until this one."""
+        """Returns, for each probe, the sum of the sender's delays in s up to this probe."""
         gaps = [after - before for before, after in itertools.pairwise(self.sent_s)]
         late = [max(0.0, gap - self._interval_s) for gap in gaps]
         return [0.0, *itertools.accumulate(late)]

@@ -302,7 +302,7 @@ def _throughput(folder: Path, capacity_bps: float) -> _Throughput | None:
 
 
 def _events(results: Any) -> tuple[list[tuple[float, str]], list[str]]:
-    """Returns events as (time in s, text); and, in a second list, what is not known without their table."""
+    """Returns events as (time in s, text), and a list of what is unknown if their table is missing."""
     try:
         return results.events, []
     except ParameterError:

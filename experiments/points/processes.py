@@ -132,7 +132,7 @@ class Processes:
         """Yields points that have ended.
 
         Args:
-            wait: whether to wait for one, or for a fabric that has come up.
+            wait: whether to wait until a point ends or a fabric is up.
 
         Raises:
             MachineError: three processes died in the same point, or before the fabric was up; after fewer
@@ -200,7 +200,7 @@ def _readable(connections: Iterable[Pipe], timeout_s: float | None) -> list[Pipe
 def _forked(
     target: Callable[..., None], group: Group, foreign: Iterable[Pipe], *others: Any, daemon: bool
 ) -> tuple[BaseProcess, Pipe]:
-    """Forks a process and returns it with a connection to it; the new process closes those in `foreign`.
+    """Forks a process and returns it with a connection to it; the child closes the connections `foreign`.
 
     A fork shares tables of any size at once; a fresh interpreter would run a user's script again.
     """

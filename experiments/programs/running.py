@@ -86,7 +86,7 @@ class RunningPrograms:
             self._guard.start()
 
     def wait(self) -> bool:
-        """Returns when all programs except servers have ended, by themselves or at the timeout.
+        """Waits until all programs except servers have ended, by themselves or at the timeout.
 
         Returns:
             Whether Ctrl-C ended them early.

@@ -158,7 +158,7 @@ class FabricSession:
 
     @one_at_a_time
     def start_switch(self, switch: str) -> bool:
-        """Starts those programs of a switch that do not run; returns whether it had to start any.
+        """Starts the programs of a switch that are not running; returns whether there were any.
 
         Raises:
             UsageError: the fabric has no such switch, or the switch has no power.

@@ -61,7 +61,7 @@ class Drops:
 
     Attributes:
         ports: ports of switches and hosts that dropped or lost at least one packet.
-        ingress: host -> packets that it sent with addresses of others and that its switch's port dropped.
+        ingress: host -> its packets that its switch's port dropped, because hosts may not send such packets.
     """
 
     ports: tuple[PortDrops, ...]

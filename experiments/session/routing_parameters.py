@@ -47,7 +47,7 @@ def changed_routing(name: str, values: Mapping[str, Value]) -> str:
         values: parameter -> its new value, as text or as a value; other parameters keep theirs.
 
     Raises:
-        UsageError: the routing has no such parameter, or it cannot change while the fabric is up.
+        UsageError: the routing has no such parameter, or the parameter cannot change while the fabric is up.
         ParameterError: a value is outside its domain.
     """
     present = routing_named(name)

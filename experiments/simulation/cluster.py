@@ -175,7 +175,7 @@ def _simulated(group: Group) -> SimulatedGroup[Any, Any]:
 
 
 def _silent() -> contextlib.AbstractContextManager[None]:
-    """Suppresses dask's warnings about large task arguments, which the forwarding tables are."""
+    """Suppresses dask's warnings about large task arguments, such as the forwarding tables."""
     return warnings.catch_warnings(action="ignore")
 
 

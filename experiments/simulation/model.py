@@ -49,7 +49,7 @@ class Saturation(SimulatedSettings):
         points: loads that were tried, in their order.
         seed: seed of the random generator.
         versions: versions of the software that produced the result.
-        interrupted: true if the search ended early; the saturation then is at least `saturation`.
+        interrupted: true if the search ended early; `saturation` is then a lower bound.
         format: version of this record's meaning.
 
     Examples:

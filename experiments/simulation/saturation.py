@@ -122,7 +122,7 @@ class _Bisection(SimulatedGroup[float, LoadPoint]):
         )
 
     def result(self, *, interrupted: bool = False) -> Saturation:
-        """Returns the result of the search, by the loads tried so far."""
+        """Returns the result of the search, from the loads tried so far."""
         return Saturation(
             **settings(self.fabric),
             pattern=self._traffic.pattern,

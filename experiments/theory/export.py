@@ -37,7 +37,7 @@ def exported(topology: Topology, hosts: int, format_: str) -> str:
 
 
 def check_format(format_: str) -> str:
-    """Returns a format's name in FORMATS, which is read in any case; raises UsageError if it has none."""
+    """Returns a format's name in FORMATS, ignoring case; raises UsageError if there is no such format."""
     name = spelled(format_, FORMATS)
     if name not in FORMATS:
         known = sorted(FORMATS)

@@ -1,9 +1,9 @@
 """Fluid model: link loads and the accepted fraction of oblivious routings.
 
 Every pair of routers has a steady flow that is split over its paths by the weights of the plan's groups. A
-link that is offered more than its capacity scales all its flows down by the same factor, and what it drops
-does not load the links after it. The losses of all links depend on one another; they are iterated to a fixed
-point. The links from routers to hosts have the same capacity and come last: no host accepts more than that.
+link that is offered more than its capacity scales all its flows down by the same factor, and dropped traffic
+does not load later links. The losses of all links depend on one another; they are iterated to a fixed point.
+The links from routers to hosts have the same capacity and come last: no host accepts more than that.
 """
 
 from __future__ import annotations

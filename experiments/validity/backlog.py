@@ -10,7 +10,7 @@ _DEVIATIONS = 4
 
 
 def backlog_doubt(excess: float, under_way: float, queue_packets: int) -> str | None:
-    """Returns the reason to doubt a run in which more packets arrived than were offered; None if chance may.
+    """Returns a reason to doubt a run if more packets arrived than were sent, beyond chance; else None.
 
     The packets that arrive in a window and were not sent in it were under way when it began. In a queue of
     random length with mean m, at most the queue's capacity c, the variance is about m (m + 1); over all

@@ -1,8 +1,8 @@
 """Monitor of the machine's wall clock: notices when it is set, which falsifies latencies.
 
 Probes carry departure times that are computed from the monotonic clock; the kernel stamps arrivals with the
-wall clock. Readings at intervals notice every set that lasts. `timerfd_create(2)` would report every single
-one, but also those that change nothing, and it cannot be tested without setting the machine's clock.
+wall clock. Readings at intervals notice every lasting change. `timerfd_create(2)` would report every setting,
+but also settings that change nothing, and it cannot be tested without setting the machine's clock.
 """
 
 from __future__ import annotations

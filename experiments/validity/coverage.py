@@ -15,7 +15,7 @@ class Coverage(NamedTuple):
     """Time of the measurement window that a monitor observed.
 
     Attributes:
-        subject: noun for what was observed, such as `processors`, with which the reason for doubt begins.
+        subject: noun for what was observed, such as `processors`; the reason for doubt begins with it.
         seconds: time of the window that the observations cover, in s.
         window_s: length of the window in s.
         ended: clause that says why the monitor missed the rest, such as how it ended; empty if not known.

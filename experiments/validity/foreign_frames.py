@@ -46,7 +46,7 @@ class HostBytes(NamedTuple):
         Args:
             names: names of the hosts.
             sent: bytes of the measured frames that each host sent.
-            received: bytes of those that each host received; None if not known.
+            received: bytes of the measured frames that each host received; None if not known.
             max_bytes: see `foreign_doubt`.
         """
         doubts = [foreign_doubt("sent", names, self.sent, sent, max_bytes)]

@@ -137,7 +137,7 @@ class Pace:
         self._min_s = math.inf
 
     def pause_s(self, spent_s: float) -> float:
-        """Returns the mean wait for the next sample in s; the last one took `spent_s` of processor time."""
+        """Returns the mean wait for the next sample in s, after one that took `spent_s` of processor time."""
         self._min_s = min(self._min_s, spent_s)
         return max(1 / _SAMPLES_PER_S, self._min_s / _MAX_SHARE)
 

@@ -36,7 +36,7 @@ class Standstill(NamedTuple):
     Attributes:
         gap_ms: that time in ms.
         max_ms: longest such time that hardly affects the result, in ms.
-        whose: noun for the process, with which the reason for doubt begins.
+        whose: noun for the process; the reason for doubt begins with it.
     """
 
     gap_ms: float

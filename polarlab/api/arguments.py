@@ -85,7 +85,7 @@ def checked_scheduler(
 
 @contextlib.contextmanager
 def keywords_in_errors(subject: object) -> Iterator[None]:
-    """Spells options in errors of the block as in Python, `link_rate` for `--link-rate`, and names plug-ins.
+    """Spells options in the block's errors as in Python, `link_rate` for `--link-rate`; adds plug-ins' names.
 
     Args:
         subject: first argument of the Python function, such as a family or an Experiment (see `request_of`).

@@ -118,7 +118,7 @@ def designs(radix: int, supernode: str | None = None) -> list[Design]:
 
 @dataclass(frozen=True)
 class GraphNumbers:
-    """Numbers of a graph, by the keys of `polarlab topology --json`.
+    """Numbers of a graph, with the keys of `polarlab topology --json`.
 
     Attributes:
         name, params: family and parameters.
@@ -128,9 +128,9 @@ class GraphNumbers:
         average_path_length: mean distance between two different routers, in links.
         moore_efficiency: number of routers over the Moore bound of degree and diameter.
         endpoints: number of hosts.
-        next_hop_rules: most next-hop rules of a router, `with_masks` and with `one_per_router`.
+        next_hop_rules: largest number of next-hop rules in a router: `with_masks`, and with `one_per_router`.
         remarks: notes on this member, for example that a random graph was redrawn until it was connected.
-        between_hosts: `diameter` and `average_path_length` of routers with hosts; None if all have hosts.
+        between_hosts: `diameter`, `average_path_length` between routers with hosts; None if all have hosts.
         balance: `hosts`, the largest number per router at which full uniform traffic overloads no class of
             links, and `balanced`, whether all classes allow the same number; None if unknown.
         saturation_hosts: class of links -> hosts per router at which it saturates; None if unknown.
@@ -168,7 +168,7 @@ def numbers(topology: Topology, hosts: int = 1, classes: bool = False, racks: bo
     Args:
         topology: the graph.
         hosts: hosts attached to each router that has any, 1 to 254; for a networkx graph, a factor applied
-            to its nodes' own numbers.
+            to its nodes' own numbers of hosts.
         classes: whether to search for the classes of routers under automorphisms, which needs igraph.
         racks: whether to count the links between racks.
 
@@ -223,7 +223,7 @@ def _classes(topology: Topology) -> Mapping[str, Any]:
 
 
 def _between_hosts(topology: Topology) -> Mapping[str, float] | None:
-    """Returns the diameter and the mean distance of routers with hosts, by key; None if all have hosts."""
+    """Returns diameter and mean distance between routers with hosts, by key; None if all have hosts."""
     if topology.host_counts(1).all():
         return None
     counts = host_pairs_by_distance(topology)
@@ -235,7 +235,7 @@ def _between_hosts(topology: Topology) -> Mapping[str, float] | None:
 
 @dataclass(frozen=True)
 class NearestMember:
-    """The member of a family that is nearest to a size, by the keys of `polarlab families --json`.
+    """The member of a family that is nearest to a size, with the keys of `polarlab families --json`.
 
     Attributes:
         name, params: family, and the parameters that name the member.
@@ -247,10 +247,10 @@ class NearestMember:
         diameter: largest distance between two routers, in links.
         average_path_length: mean distance between two different routers, in links.
         moore_efficiency: number of routers over the Moore bound of radix and diameter.
-        between_hosts: `diameter` and `average_path_length` of routers with hosts; None if all have hosts.
-        bisection: share of the links between the best halves that a few searches find; None, like the next
+        between_hosts: `diameter`, `average_path_length` between routers with hosts; None if all have hosts.
+        bisection: share of the links cut by the best bisection that a few searches found; None, like the next
             two, unless costs are requested.
-        cables: pairs of racks with links between them, each pair by a bundle of cables.
+        cables: number of pairs of racks with links between them; each pair has one bundle of cables.
         cost_per_endpoint: price of routers and cables per host, in $.
 
     Examples:
@@ -288,7 +288,7 @@ def nearest_members(
 
     With both, it is the member with the smallest sum of relative differences. With a radix alone, it is the
     member with most endpoints at the nearest radix. With endpoints alone, it is the member with the smallest
-    radix among those within a tenth, or else the nearest.
+    radix among members within a tenth of that number, or else the nearest.
 
     Args:
         radix: links of a router to others, 3 or more.

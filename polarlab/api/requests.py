@@ -58,7 +58,7 @@ def request_of(
 
 
 def _approval(options: Mapping[str, Any]) -> tuple[dict[str, Any], Callable[[Demands], bool]]:
-    """Returns (the options other than `run_programs`, a function for `approved` that returns its value)."""
+    """Returns the options except `run_programs`, and a function for `approved` that returns its value."""
     others = {name: value for name, value in options.items() if name != _RUN_PROGRAMS}
     run_programs = options.get(_RUN_PROGRAMS, False)
     if not isinstance(run_programs, bool):
@@ -165,7 +165,7 @@ def traffic_request(fabric: Experiment, options: Mapping[str, Any], routing: str
 
     Raises:
         UsageError: an option does not exist, belongs to the fabric, or is outside its domain; an input file
-            of the fabric has changed since it came up; or `exec_file` is another user's, without
+            has changed since the fabric came up; or `exec_file` is another user's, without
             `run_programs`.
     """
     options, approves = _approval(options)

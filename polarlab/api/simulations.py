@@ -81,7 +81,7 @@ def saturation(
         experiment: family of the topology; a graph; the file of a simulation (.toml); an Experiment; or
             results of a simulation, or their folder.
         progress: callback for progress events, at most one every 5 s during a long activity; `print` works.
-        options: those of `simulate` without a load, and `precision`, the resolution of the bisection, 0.01
+        options: those of `simulate` except the load, and `precision`, the resolution of the bisection, 0.01
             by default.
 
     Raises:

@@ -394,8 +394,8 @@ class SessionVerbs:
                 others keep their values.
 
         Raises:
-            UsageError: the routing has no such parameter, it cannot change while the fabric is up, a
-                measurement is running, or the controller is not.
+            UsageError: the routing has no such parameter, the parameter cannot change while the fabric is
+                up, a measurement is running, or the controller is not.
             ParameterError: a value is outside its domain.
         """
         words = " ".join(f"{name.replace('_', '-')}={value}" for name, value in values.items())
@@ -467,7 +467,7 @@ class SessionVerbs:
 
     @contextlib.contextmanager
     def _noted(self, line: str) -> Iterator[None]:
-        """Records the verb that the block runs as the equivalent line of the prompt."""
+        """Records the equivalent line of the prompt for the verb that the block runs."""
         if self.recorder is None:
             yield
             return

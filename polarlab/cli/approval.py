@@ -70,7 +70,7 @@ def _approves(reason: str, lines: Sequence[str], what: str, *, asks: bool) -> bo
     Args:
         reason: clause that names the file that requests them, and its owner.
         lines: the actions; more text than a user can read is never approved.
-        what: words of the question.
+        what: the question, without its question mark.
         asks: whether the user may be asked; if not, or without a terminal, nothing is approved.
     """
     lines = [escape_ambiguous(line) for line in lines]

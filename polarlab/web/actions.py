@@ -317,7 +317,7 @@ class PageVerbs(SessionVerbs):
 
         Args:
             source: name of a host, or of a switch, which stands for its first host.
-            destination: the same, at another router.
+            destination: name of a host or switch at another router.
             without: links or switches, such as `link:s1-s7`; adds the path that is used if they fail.
         """
         from polarlab.web.inspection import inspect_path
@@ -341,7 +341,7 @@ class ReplayVerbs:
 
         Args:
             recording: the results.
-            choose: shows another one of their points; None if there are none.
+            choose: shows another point of the results; None if they have only one.
         """
         self._recording, self._choose = recording, choose
         self.allowed = ("recording", "show-point") if choose else ("recording",)

@@ -209,7 +209,7 @@ class PageServer:
 
         Args:
             recording: the results.
-            read: returns the recording of another one of their points; None if there are none.
+            read: returns the recording of another point of the results; None if they have only one.
             ended: whether they have just been measured: their end is shown first.
 
         Raises:

@@ -126,7 +126,7 @@ class SweepPanels:
     def _draw_predicted(self, axes: Axes, rows: Sequence[SweptPoint], color: str) -> None:
         """Draws values of the fluid model: a dotted line, or a diamond for a single value.
 
-        The legend names no line that the curve of the accepted load hides.
+        A line hidden behind the curve of the accepted load gets no entry in the legend.
         """
         curve, drawn = self.places(rows, "predicted_accepted"), dict(self.places(rows, "accepted"))
         if len(curve) == 1:

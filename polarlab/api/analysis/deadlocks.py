@@ -119,7 +119,7 @@ def deadlock_record(proof: DeadlockProof) -> dict[str, Any]:
 
 
 def check_certificate(path: Path, failures: str) -> None:
-    """Raises UsageError unless a proof with these `failures` can write its certificate to a file."""
+    """Raises UsageError unless the certificate of a proof with these `failures` can be written to `path`."""
     if failures != "none":
         raise UsageError(
             f"failures must be none for a certificate, which needs one set of paths, got {failures}"

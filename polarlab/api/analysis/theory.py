@@ -147,7 +147,7 @@ def plan(
         topology: graph of the routers.
         routing: routing algorithm, one of `routings()`.
         hosts: hosts attached to each router, 1 to 254; for a networkx graph, a factor applied to its
-            nodes' own numbers.
+            nodes' own numbers of hosts.
         local_repair: whether switches have fast-reroute rules around failed links.
         ordered_repair: whether these rules follow an order of channels, so that failures cause no cycle; the
             plan's `unprotected` lists the pairs that no such rule protects.

@@ -227,7 +227,7 @@ def serve(
         web: starts the live page and returns its address; None if there cannot be one.
 
     Returns:
-        Whether a line failed that was not typed at a terminal.
+        Whether a line failed, other than lines typed at a terminal.
     """
     failed = False
     if lines:

@@ -54,7 +54,7 @@ def drop_privileges() -> None:
 
 
 def _become_page_user() -> None:
-    """Changes to a user that no other process has: processes of the same user can be signalled and traced."""
+    """Changes to a user without other processes, as it could signal and trace those of the same user."""
     number = PAGE_NUMBER
     try:
         os.setgid(number)
