@@ -64,8 +64,8 @@ def _compiling(kept: bool) -> str:
     if kept:
         return "compiling the simulator (about 10 s, first run only)"
     return (
-        "compiling the simulator (about 10 s, in every run, because its cache folder cannot be written; set "
-        "NUMBA_CACHE_DIR to a folder that can)"
+        "compiling the simulator (about 10 s, in every run, because its cache folder is not writable; set "
+        "NUMBA_CACHE_DIR to one that is)"
     )
 
 

@@ -314,7 +314,7 @@ FAMILY = Family(
         Parameter(name="seed", type=int, help="seed of the random arrangement", least=0, default_text="1"),
         shape_parameter(
             "local",
-            "shape of groups that are Hamming graphs, instead of a",
+            "shape of groups that are Hamming graphs, instead of --a",
             required=False,
             default_text="complete groups",
         ),

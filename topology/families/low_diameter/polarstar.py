@@ -359,7 +359,7 @@ FAMILY = Family(
         Parameter(
             name="radix",
             type=int,
-            help="network radix q + 1 + d': builds its largest polarstar, instead of q and degree",
+            help="network radix q + 1 + d', for the largest polarstar, instead of --q and --degree",
             least=3,
         ),
     ),

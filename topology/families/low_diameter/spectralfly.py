@@ -253,7 +253,7 @@ FAMILY = Family(
         Parameter(
             name="p",
             type=int,
-            help="odd prime, the radix minus 1",
+            help="the radix minus 1",
             required=True,
             least=3,
             most=LARGEST_P,
@@ -263,7 +263,7 @@ FAMILY = Family(
         Parameter(
             name="q",
             type=int,
-            help="odd prime, the order of the matrices' field",
+            help="order of the matrices' field",
             required=True,
             domain_text=f"a prime above 2 sqrt(p), not p, at most {LARGEST_Q}",
         ),
