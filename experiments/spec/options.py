@@ -442,8 +442,8 @@ OPTIONS: tuple[Option, ...] = (
     _own("designs", ("topology",), "list all PolarStars of a --radix by size", type=bool),
     _own("classes", ("topology",), "show classes of routers under the graph's automorphisms", type=bool),
     _own("racks", ("topology",), "show racks and the number of links between each pair of them", type=bool),
-    _own("radix", ("families",), f"{RADIX.help}; without --endpoints, selects the member with most "
-         "hosts at the nearest radix", type=int, least=RADIX.least, most=RADIX.most, default_text="any"),
+    _own("radix", ("families",), f"{RADIX.help}; without --endpoints, the member with most hosts at "
+         "the nearest radix", type=int, least=RADIX.least, most=RADIX.most, default_text="any"),
     _own("endpoints", ("families",), f"{ENDPOINTS.help}; without --radix, selects the smallest radix of the "
          "members within 10 % of this number, else the nearest; with --radix, the smallest sum of relative "
          "differences",
