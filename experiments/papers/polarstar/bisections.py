@@ -121,7 +121,7 @@ def _polarstar(design: Design) -> Network:
 
 
 def bisections_by_supernode(scale: Scale) -> ItemResult:
-    """Returns the share of links that a bisection of the largest PolarStars cuts, by radix and kind (Fig 13)."""
+    """Returns the share of links that bisecting the largest PolarStars cuts, by radix and kind (Fig 13)."""
     paired = _paired()
     rows: list[Row] = []
     spread: dict[str, float] = {}
