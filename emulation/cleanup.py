@@ -292,7 +292,7 @@ def page_keeper(page: int) -> bytes:
 
 
 def _mark(pid: int) -> str | None:
-    """Returns the mark of a process in our PID namespace, or on a host of a fabric in our PID namespace.
+    """Returns the mark of a process that is in our PID namespace, or on a host of a fabric started there.
 
     Returns:
         The mark; None if it has none, is in any other namespace, or belongs to another user.

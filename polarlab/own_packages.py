@@ -74,7 +74,8 @@ class _OwnPackages(MetaPathFinder):
 def _check_files() -> None:
     """Raises SharedFilesError if a package is not as it was installed and another distribution owns it, too.
 
-    Sizes show whether a file was replaced; to search the records of all distributions would take 0.1 s.
+    Sizes show whether a file was replaced. Only then are the records of all distributions searched, which
+    takes 0.1 s.
     """
     for record in _ROOT.glob(f"{_DISTRIBUTION}-*.dist-info/RECORD"):  # none in a checkout
         sizes = dict(_RECORDED.findall(record.read_text()))

@@ -1,6 +1,6 @@
 """The file system of hosts: the machine's, which they cannot change, and folders of their own.
 
-It is created once for a fabric, in mounts that belong to the machine. A host's mount namespace is a copy, in
+It is mounted once for a fabric, in the machine's mount namespace. Each host has a copy of that namespace, in
 which the kernel prevents the host's root from removing a mount or making it writable (mount_namespaces(7)).
 """
 

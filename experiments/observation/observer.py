@@ -128,7 +128,7 @@ class Observer:
     def incident(
         self, what: str, components: Sequence[Component], active_failures: Sequence[Component]
     ) -> Iterator[None]:
-        """Probes the pairs that a change affects, from before the block until all pairs deliver again.
+        """Probes the pairs that a change affects, from before the `with` block until all pairs deliver again.
 
         Args:
             what: the change that the block makes, in words.

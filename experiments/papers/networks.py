@@ -61,7 +61,7 @@ def size_values(networks: Iterable[Network]) -> Mapping[str, float]:
 
 
 def common(values: Iterable[float]) -> float:
-    """Returns the first of several numbers if all are equal; NaN if they differ or there are none.
+    """Returns the value that all the numbers have; NaN if they differ or there are none.
 
     Args:
         values: the numbers.

@@ -80,7 +80,7 @@ TRAFFIC_KINDS: Mapping[str, TrafficKind] = {
     ),
     FLOWS: TrafficKind("TCP flows", "--flow-sizes or --flow-file"),
     REPLAY: TrafficKind("a flow file, which sets all hosts and times", "--flow-file"),
-    PROGRAMS: TrafficKind("runs of programs only", "--exec", "also give --pattern or --load"),
+    PROGRAMS: TrafficKind("a run that has only programs", "--exec", "also give --pattern or --load"),
     TRACE: TrafficKind("a trace, which sets all hosts and times", "--trace"),
 }
 
