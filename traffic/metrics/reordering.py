@@ -6,7 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 MAX_SLOTS = 1 << 22
-# Entries of the table of duplicates: 128 MB of virtual memory, of which a run uses 4 bytes per packet sent.
+# Entries of the table of duplicates: 128 MiB of virtual memory, of which a run uses 4 bytes per packet sent.
 MAX_REMEMBERED = 1 << 25
 
 
