@@ -113,7 +113,7 @@ class _Repeated(_Summarised[AnySummary, AnyManifest]):
         return super().tables if first.folder == self.folder else first.tables
 
     def to_frame(self, table: str | None = None) -> pd.DataFrame:
-        """Returns a table as a pandas data frame, for replications with a column `seed`.
+        """Returns a table as a pandas data frame; that of replications also has a column `seed`.
 
         Args:
             table: one of `tables` (docs/reference/keys.md describes their columns); None for the summary: one

@@ -244,7 +244,7 @@ def _bytes(record: RunRecord, outcome: FlowOutcome) -> FlowBytes:
 
 
 def bytes_sent_by_hosts(outcome: FlowOutcome) -> npt.NDArray[np.int64]:
-    """Returns, for each host, the bytes of all frames that it sent for flows: int64, hosts.
+    """Returns, for each host, the bytes of all frames that it sent for flows, an int64 array.
 
     The kernel counted them per flow (TCP_INFO). They include acknowledgements.
     """
