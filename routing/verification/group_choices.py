@@ -155,8 +155,8 @@ class GroupBuckets:
             groups: the numbers of the groups.
 
         Returns:
-            How many buckets each group has, 0 for groups that were left out; then the numbers of these buckets,
-            group by group.
+            How many buckets each group has, 0 for groups that were left out; then the numbers of these
+            buckets, group by group.
         """
         if not len(self._groups):
             return np.zeros(len(groups), np.intp), self._numbers

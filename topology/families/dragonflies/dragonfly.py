@@ -47,9 +47,9 @@ if TYPE_CHECKING:
 class Dragonfly(SearchedTopology):
     """A dragonfly of b groups of size a: diameter 3, or 2 D + 1 with groups of D dimensions.
 
-    Router order: router i of group g has index g a + i; in a group that is a Hamming graph, the digits of i are
-    the coordinates, the first one most significant. All shortest paths are minimal routes; some of them take two
-    global links. The routing `hierarchical` takes at most one.
+    Router order: router i of group g has index g a + i; in a group that is a Hamming graph, the digits of i
+    are the coordinates, the first one most significant. All shortest paths are minimal routes; some of them
+    take two global links. The routing `hierarchical` takes at most one.
 
     Attributes:
         a: the number of routers of a group.
