@@ -52,9 +52,9 @@ class SourceTable:
     Attributes:
         rules: rules of table SOURCE, for untagged IPv4 packets to other routers' hosts.
         groups: the groups that these rules need in addition to the protected groups of the router.
-        choices: if each destination router has its own rule, the number of the group for its packets, in
-            router order, such as `reroute.untagged.group_toward[router]` for the minimal paths; 0 for the
-            router itself. Empty if `rules` are all rules.
+        choices: for one more rule per destination router: the number of the group for packets to it, such as
+            `reroute.untagged.group_toward[router]` for minimal paths; in router order, 0 for the router
+            itself. Empty if `rules` is complete.
 
     Examples:
         All packets continue along minimal paths:

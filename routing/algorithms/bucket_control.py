@@ -105,8 +105,8 @@ class Control:
     """The settings of the control of adaptive groups: values of CONTROL_PARAMETERS.
 
     Attributes:
-        return_step: maximum growth of the minimal path's share in one change, over 0 and at most 1.
-        mean_weight: weight of the newest reading in the running means, over 0 and at most 1.
+        return_step: maximum growth (over 0, at most 1) of the minimal path's share in one change.
+        mean_weight: weight (over 0, at most 1) of the newest reading in the running means.
         rest_detoured, rest_returned: control steps for which a group stays unchanged after it has
             taken more detours, or after it has returned some.
     """
@@ -125,7 +125,7 @@ class Control:
 
 @dataclass
 class AdaptiveGroup:
-    """A group whose buckets are pointed at its candidates; candidate 0 is the minimal path.
+    """A group, each of whose buckets points at one of its candidates; candidate 0 is the minimal path.
 
     Attributes:
         group: the group as in the plan.
@@ -208,7 +208,7 @@ class PortOccupancies:
     """The occupancies of a switch's ports and their running means.
 
     Attributes:
-        mean_weight: weight of the newest reading in the running means, over 0 and at most 1.
+        mean_weight: weight (over 0, at most 1) of the newest reading in the running means.
         newest: port -> newest reading, 0 to 1.
         means: port -> running mean, with the newest reading.
         means_before: port -> running mean, without the newest reading.

@@ -8,7 +8,7 @@ The paper decides per packet: minimal, unless the output buffer toward the minim
 then the neighbour with the least occupied buffer. Here the share of detours grows while the minimal port's
 buffer is above this threshold and not draining, or is crowded (4/5 full). It shrinks while that buffer is
 below 1/5 and not filling, or while a detour's own buffer is above the threshold. Otherwise it stays. The
-other limits are parameters relative to the threshold, so that it can be varied alone.
+other limits are parameters relative to the threshold, so that the threshold can be varied alone.
 
 Source: PolarFly (SC22), section VII-C.
 """

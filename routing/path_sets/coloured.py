@@ -17,7 +17,7 @@ The paper's rules (`order=paper`):
   or (1-x)B. Only +0AA and +0BB may be skipped, where router and gateway are one.
 
 Under either rule, the labels of source and destination determine the colour of the gateway. Of several
-gateways of that colour, packets take those on the shortest paths; the paper has one.
+gateways of that colour, packets take those on the shortest paths; the paper's networks have only one.
 
 This project's own orders (`order=own`, the default):
 
@@ -101,7 +101,7 @@ def _own_four_color_rule() -> ColourRule:
 def _two_color_rule() -> ColourRule:
     """Returns the rule of section 6.1.
 
-    Toward a higher group, gateways have the source's colour; toward a lower one, not the destination's.
+    Toward a higher group, gateways have the source's colour; toward a lower one, any but the destination's.
     """
     same, all_pairs = np.eye(2, dtype=bool), np.ones((2, 2), bool)
     return ColourRule(np.stack([all_pairs, same]), np.stack([~same, all_pairs]), strict=True)
