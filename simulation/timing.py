@@ -29,7 +29,7 @@ def unloaded_cycles(hops: int, routers: RouterSettings, *, path_cycles: int | No
 
 
 def link_cycles(tables: ForwardingTables, routers: RouterSettings) -> Int32:
-    """Returns the delay of each directed link between routers in cycles, int32 array, (links,).
+    """Returns the delay in cycles of each directed link between routers: int32 array, (links,).
 
     Args:
         tables: forwarding tables.

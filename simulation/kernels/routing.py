@@ -1,7 +1,7 @@
 """Routing of heads: the output and virtual channel of a packet that has reached the front of its queue.
 
-Forwarding tables define where a packet may go (`simulation.tables.model`). Where they leave the source router
-a choice of paths, the decision law chooses (`simulation.kernels.decisions`).
+Forwarding tables define where a packet may go (`simulation.tables.model`). If they offer the source router
+several paths, the decision law chooses (`simulation.kernels.decisions`).
 """
 
 from __future__ import annotations

@@ -235,7 +235,7 @@ class SwitchRules:
         return best
 
     def _fill(self, best: Numbers, columns: slice, for_all: Numbers) -> None:
-        """Writes the last given rule into each column whose best rule, if any, has a lower priority.
+        """Writes the last rule of `for_all` into columns that have no rule or one of lower priority.
 
         Args:
             best: the best rule so far for each destination or tag; it is updated.
