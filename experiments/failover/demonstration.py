@@ -242,8 +242,8 @@ def _probe_schedule(
 ) -> tuple[ProbeSchedule, int]:
     """Returns the probes of affected pairs and of all working pairs, and the number of affected pairs.
 
-    A pair is affected if its minimal path crosses a watched component. If they are too many, only some of
-    them are probed at the fast rate.
+    A pair is affected if its minimal path crosses a watched component. If too many pairs are affected, only
+    some of them are probed at the fast rate.
     """
     routers = np.array([host.router for host in fabric.hosts])
     count = len(routers)

@@ -69,7 +69,7 @@ class Probes:
         return (self.sent_s >= begin_s) & (self.sent_s < end_s)
 
     def longest_lag_s(self, begin_s: float, end_s: float) -> float:
-        """Returns the longest delay in s of the probes due in a span that arrived; 0 if none did."""
+        """Returns the longest delay in s among probes that were due in a span and arrived; 0 if none did."""
         return float(self.lag_s[self.within(begin_s, end_s)].max(initial=0.0))
 
     def longest_silence_s(self, begin_s: float, end_s: float) -> float:

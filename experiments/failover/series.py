@@ -146,7 +146,7 @@ class _Failovers(ListedGroup[LiveFabric, FailoverOptions, FailoverSummary]):
 
 
 def failover_ended(repetition: FailoverOptions, summary: FailoverSummary) -> Event:
-    """Returns the event of a failover's end; if it was interrupted early, it names the drawn components.
+    """Returns the event of a failover's end; it names the drawn components if the failover ended early.
 
     Args:
         repetition: its specification.
