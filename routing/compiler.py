@@ -75,7 +75,7 @@ class AfterTagTable:
 
     Attributes:
         choices: for each router, in router order, the number of the group for packets to its hosts; 0 if
-            these continue minimally. Empty if all packets do.
+            these continue minimally. Empty if all packets continue minimally.
         groups: these groups.
         unprotected: (destination, link or switch): while that component is dead, such packets to the
             destination are lost.
@@ -321,7 +321,7 @@ def evenly_spaced(items: Sequence[T], most: int, first: int) -> list[T]:
     Args:
         items: any sequence.
         most: the maximum number of items to choose, at least 1.
-        first: index of the first item, modulo their number. Sources that choose among the same items should
+        first: index of the first item, modulo the length. Sources that choose among the same items should
             start at different indices; otherwise all of them would choose the same.
 
     Examples:

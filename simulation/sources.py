@@ -1,4 +1,4 @@
-"""Sources of a workload as arrays, with the distribution of gaps between packets in integers."""
+"""Sources of a workload as arrays, with the distribution of gaps between packets as integers."""
 
 from __future__ import annotations
 

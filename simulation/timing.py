@@ -49,8 +49,8 @@ def fastest_cycles(
     Args:
         tables: forwarding tables.
         routers: settings of routers and links; a router takes at least one cycle.
-        sources: source router of each pair, (pairs,).
-        destinations: destination router of each pair, (pairs,).
+        sources: (pairs,): source router of each pair.
+        destinations: (pairs,): destination router of each pair.
 
     Returns:
         int64 array, (pairs,), in cycles.

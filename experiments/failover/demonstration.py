@@ -1,4 +1,4 @@
-"""Failover demonstration: periodic probes of all pairs while a component fails, is repaired, and returns.
+"""Failover demonstration: periodic probes of all pairs while a component fails, is bypassed, and returns.
 
 Pairs whose minimal path crosses a failed component, up to as many as the machine can carry, are probed every
 millisecond; all pairs are probed at a longer interval. Every arrival is logged, so that losses and silences
@@ -121,7 +121,7 @@ def observe_failure(
     check: bool = True,
     keep: Callable[[Observation], None] = lambda _observed: None,
 ) -> Observation:
-    """Injects a failure and its repair into a fabric under probes.
+    """Injects a failure and its repair into a fabric while probes are sent.
 
     Args:
         fabric: the fabric.

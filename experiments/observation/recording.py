@@ -185,7 +185,7 @@ class _Course:
 
     @property
     def end_s(self) -> float:
-        """The latest time of the recorded events, and of the traffic's end if it is recorded."""
+        """The latest time in s of the events and, if recorded, of the traffic's end; at least 1."""
         end_s: float = getattr(self._manifest.traffic, "end_s", None) or 0.0
         return max(end_s if self._summary else 0.0, *(time_s for time_s, _ in self.happened), 1.0)
 

@@ -311,7 +311,7 @@ class SwitchAdapter:
             occupancies: port -> occupied share of its buffer, for the ports that could be read.
 
         Returns:
-            The groups whose buckets were re-pointed, as they must be installed on the switch.
+            The groups whose buckets were re-pointed, ready to install on the switch.
         """
         return [group.changed_group() for group in self.step(occupancies)]
 
@@ -362,7 +362,7 @@ class SwitchAdapter:
                 self._groups.append(adaptive)
 
     def present(self, group: Group) -> Group:
-        """Returns a group with its current buckets, as it must be installed on the switch.
+        """Returns a group with its current buckets, ready to install on the switch.
 
         Args:
             group: a group of the plan; one that is not adaptive is returned as it is.

@@ -43,7 +43,7 @@ class GatewayGroups:
         self._numbers: dict[tuple[Gateways, int], int] = {}
 
     def group(self, key: int, gateways: Gateways) -> Group:
-        """Returns the group of the packets with a key.
+        """Returns the group for the packets that a key identifies.
 
         Args:
             key: the packets' destination, or the router named by their tag.

@@ -26,7 +26,7 @@ Intermediates = Callable[[RouterView], Sequence[int]]
 
 
 def group_detours(topology: Topology, routing: str) -> tuple[Topology, HopBound, Intermediates]:
-    """Returns the paths, the hop bound and the intermediate routers of routings by group.
+    """Returns the paths, the hop bound and the intermediate routers for detours via another group.
 
     Args:
         topology: a dragonfly.

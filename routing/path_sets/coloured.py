@@ -151,7 +151,7 @@ class ColouredDragonfly:
         rule: the local hops that colours allow.
         colour: int64 array, N: the colour of each router.
         rank: int64 array: the rank of each group.
-        straight: int16 array, N x N: hops of the path from each [router, destination] that starts with a
+        straight: int16 array, N x N: for each [router, destination], hops of the path that starts with a
             global link of the router to the destination's group; larger than any path if there is none.
     """
 
@@ -193,7 +193,7 @@ class ColouredDragonfly:
         return np.asarray(self.rank[far_group] > self.rank[near_group]).astype(np.int64)
 
     def own_gateways(self, router: int) -> dict[int, tuple[int, ...]]:
-        """Returns gateways for own packets that, unlike packets in transit, must avoid the global link.
+        """Returns gateways for own packets that must avoid the router's global link; transit packets take it.
 
         Args:
             router: the source.

@@ -122,7 +122,7 @@ class RemoteSearch:
 
 
 def min_hops(cost: Hops, lost: int) -> tuple[int, int] | None:
-    """Returns (row, column) of the smallest entry outside the lost neighbour's row; None if unreachable.
+    """Returns (row, column) of the smallest entry not in the lost neighbour's row; None if all unreachable.
 
     Of equal entries, those in rows after the lost one come first, so that alternates around different
     neighbours differ.

@@ -209,7 +209,7 @@ def route(state: State, queue: int, port: int, packet: int) -> bool:
 def output_of(state: State, port: int, packet: int) -> int:
     """Returns the output through which a packet leaves a router, or NONE if it is dropped.
 
-    Also writes the packet's tag and flags, as they are after the router.
+    Also writes the tag and flags with which the packet leaves the router.
 
     Args:
         state: the simulation.

@@ -143,7 +143,7 @@ class SwitchForwarding:
         return self._rules.chooses_after_tag
 
     def check_tags(self, arrival: Arrival, tags: Flags) -> None:
-        """Checks that tags alone determine how packets are forwarded, and that the router removes its tag.
+        """Checks that tags alone determine how packets are forwarded, and that routers remove their own tag.
 
         Args:
             arrival: TAGGED or MARKED_TAGGED.

@@ -39,7 +39,7 @@ class SwitchRules:
             router: the switch's router.
             routers: N, the number of routers.
             outputs: the router's outputs.
-            hosts: the numbers of the router's hosts.
+            hosts: the range of the router's host numbers.
         """
         self._plan = plan
         self._router = router
