@@ -1,7 +1,7 @@
 """Routings of four colours (`four-color`, `-valiant`, `-adaptive`), which need no virtual channels.
 
 `four-color` takes minimal paths, `four-color-valiant` sends packets to other groups via a third one, and
-`four-color-adaptive` chooses between the two by the control law of UGAL. All keep to one order of links
+`four-color-adaptive` chooses between both by the control law of UGAL. All keep to one order of links
 (`routing.path_sets.coloured`): the paper's, with the detours of `routing.algorithms.half_paths`, or this
 project's own, with those of `routing.algorithms.colour_detours`. Packets within a group take the
 link to their destination.
