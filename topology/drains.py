@@ -252,7 +252,7 @@ def cut_off_text(parts: Iterable[tuple[str, ...]]) -> str:
 
 
 def _connected_parts(topology: Topology, failure: Failure, drain: Drain) -> list[int]:
-    """Returns, for each router, the number of its connected component.
+    """Returns, for each router, the index of its connected component.
 
     Failed and drained links and switches are removed from the graph.
     """

@@ -203,7 +203,7 @@ def names_host_link(text: str) -> bool:
 
 
 def is_of_graph(name: str) -> bool:
-    """Returns whether a component is a switch or a link between switches: no controller, no host's link.
+    """Returns whether a component is a switch or a link between switches, not a host's link.
 
     Args:
         name: the name of the component.
@@ -343,11 +343,12 @@ def _link_copy(word: str, copy: str, a: int, b: int, topology: Topology) -> int:
 def without_components(
     components: Iterable[Component], ended: Iterable[Component], topology: Topology
 ) -> list[Component]:
-    """Returns failed or drained components without those that are restored or in use again.
+    """Returns the components that remain failed or drained after others are restored or undrained.
 
     Args:
-        components: the components.
-        ended: those that leave. If one of several parallel links leaves, the others stay one by one.
+        components: the failed or drained components.
+        ended: the restored or undrained ones. If they include only some of several parallel links, each of
+            the others becomes a component of its own.
         topology: the graph of routers.
     """
     gone = {part for component in ended for part in _parts(component, topology)}

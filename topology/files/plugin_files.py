@@ -119,7 +119,7 @@ class Needed(NamedTuple):
 
     Attributes:
         files: (path, content) of each plug-in file, for `take_over`; empty if no definition is from a file.
-        kept: name of each definition -> the text of its plug-in, for `check_plugins`.
+        kept: name of each definition -> `str` of its plug-in, for `check_plugins`.
     """
 
     files: Sources

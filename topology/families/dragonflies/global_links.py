@@ -100,7 +100,7 @@ def circulant(trunking: Trunking) -> Ends:
     """Returns the links of the extended circulant arrangement.
 
     Args:
-        trunking: the numbers of groups, which is odd, and of ports, which is even.
+        trunking: the numbers of groups (odd) and ports (even).
 
     Returns:
         int64 array, links x 4, as in `palmtree`.

@@ -110,7 +110,7 @@ class SpectralFly(SearchedTopology):
         Multiplication by a generator maps every cluster onto another one or onto itself.
 
         Returns:
-            q + 1 clusters of q (q - 1) / 2 routers, or twice as many.
+            q + 1 clusters of q (q - 1) / 2 routers, or of q (q - 1) if p is not a square modulo q.
         """
         numbers = self._cluster_numbers()
         members = tuple(tuple(np.flatnonzero(numbers == point).tolist()) for point in range(self.q + 1))
@@ -223,10 +223,10 @@ def _generators(p: int, q: int) -> list[tuple[int, ...]]:
 
 
 def _solutions(p: int) -> list[tuple[int, int, int, int]]:
-    """Returns p + 1 solutions of a^2 + b^2 + c^2 + d^2 = p, with only one of each solution and its negative.
+    """Returns p + 1 solutions of a^2 + b^2 + c^2 + d^2 = p, never both a solution and its negative.
 
     For p = 1 modulo 4, a is odd and positive. For p = 3 modulo 4, a is even and positive, or 0 with b
-    positive; the others are odd.
+    positive; b, c and d are odd.
     """
     most = isqrt(p)
     parity = p // 2 % 2  # of b, c and d
