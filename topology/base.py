@@ -411,8 +411,8 @@ class Topology(ABC):
         """Returns a copy of the topology with the given port numbers.
 
         Args:
-            links: for each router, the ports of its links in the order of its neighbours, 1 to 4095.
-            hosts: for each router, the ports of its hosts in their order, 1 to 65279.
+            links: for each router, the ports (1 to 4095) of its links, in the order of its neighbours.
+            hosts: for each router, the ports (1 to 65279) of its hosts in their order.
 
         Raises:
             ParameterError: the ports of a router or of a link are missing, a number is outside its domain, or
