@@ -54,7 +54,7 @@ def draw_links(run: Run | Simulation) -> Figure:
 
 
 def _topology(run: Run | Simulation, names: list[str]) -> tuple[Topology | None, str]:
-    """Returns the graph (None if no map is drawn), and the reason if the graph cannot be rebuilt."""
+    """Returns the graph (None if no map is drawn), and why it cannot be rebuilt (empty if it can)."""
     manifest = run.folder / MANIFEST
     experiment = run.manifest.experiment if manifest.exists() else None
     try:

@@ -38,8 +38,8 @@ class Prediction:
     Attributes:
         offered: traffic that hosts inject, as a fraction of all hosts' injection capacity.
         accepted: traffic that arrives, as a fraction of all hosts' injection capacity.
-        offered_loads: traffic offered to each directed link, over its capacity: float64, directed links.
-        carried_loads: traffic that each directed link passes on, over its capacity: float64, directed links.
+        offered_loads: float64 array, one entry per directed link: traffic offered to it / its capacity.
+        carried_loads: float64 array, one entry per directed link: traffic that it passes on / its capacity.
     """
 
     offered: float
@@ -72,8 +72,8 @@ def router_demand(shares: Loads, host_routers: npt.NDArray[np.int64], routers: i
     """Returns the demand from router to router, in units of one host's injection capacity.
 
     Args:
-        shares: share of a source's packets that go to each host: float64, hosts x hosts.
-        host_routers: router of each host: int64, hosts.
+        shares: float64 array, hosts x hosts: share of a source's packets that go to each host.
+        host_routers: int64 array, one entry per host: its router.
         routers: number of routers.
 
     Returns:
@@ -94,7 +94,7 @@ def predict(
         links: number of directed links.
         to_hosts: demand from all hosts of a router to each host, in units of one host's injection capacity:
             float64, routers x hosts.
-        host_routers: router of each host: int64, hosts.
+        host_routers: int64 array, one entry per host: its router.
         load: offered load, 0 to 1 of the injection capacity.
 
     Raises:
@@ -123,7 +123,7 @@ def predict(
 
 
 def _arriving_shares(paths: TrafficSplit, pass_on: Loads) -> Loads:
-    """Returns the fraction of packets that arrives, per pair of routers: float64, routers x routers.
+    """Returns a float64 array, routers x routers: the fraction of each pair's packets that arrives.
 
     Args:
         paths: links that the plan's packets take, with the shares of packets.
@@ -151,13 +151,13 @@ def _injected(paths: TrafficSplit, rates: Loads) -> Loads:
 
 
 def _propagate(paths: TrafficSplit, injected: Loads, pass_on: Loads) -> Loads:
-    """Returns the traffic that enters each state: float64, states.
+    """Returns a float64 array, one entry per state: the traffic that enters it.
 
     A state is a stage of packets' paths, see TrafficSplit.
 
     Args:
         paths: links that the plan's packets take, with the shares of packets.
-        injected: traffic that hosts inject into each state: float64, states.
+        injected: float64 array, one entry per state: traffic that hosts inject into it.
         pass_on: fraction of the offered traffic that each directed link passes on: float64, directed links.
     """
     # Each round adds a hop: paths are short, so that a few rounds suffice.
