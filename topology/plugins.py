@@ -1,8 +1,8 @@
 """Registries of definitions by name: PolarLab's own and those of plug-ins.
 
 A plug-in is an installed package with entry points, a file given with `--plugin`, or a definition registered
-from Python. Installed packages are searched only for names that are otherwise unknown and when all names are
-listed, because this search takes longer than most commands need to start.
+from Python. Installed packages are searched only if a name is otherwise unknown or all names are listed,
+because this search takes longer than most commands need to start.
 """
 
 from __future__ import annotations

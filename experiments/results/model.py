@@ -305,8 +305,8 @@ class Summary(FabricSettings):
             `--warmup steady`.
         interrupted: true if the run ended early; absent otherwise.
         faults: faults injected during the run.
-        dropped_at_ingress: host -> packets that it may not send (other sources' addresses, unknown
-            destinations, no IPv4), dropped at its switch's port since the run's start.
+        dropped_at_ingress: host -> packets that it may not send (foreign source address, unknown destination,
+            or not IPv4), dropped at its switch's port since the run's start.
         programs: user programs, in their order.
         lines: lines that ran at the prompt (sessions only).
         background: background traffic of a session, one entry each.

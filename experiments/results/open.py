@@ -620,7 +620,7 @@ def _content(path: Path) -> dict[str, Any]:
 
 
 def _fabric(settings: Any) -> str:
-    """Describes the fabric of results: family, parameters, hosts; for a networkx graph, also its endpoints."""
+    """Describes the fabric of results: family, parameters, hosts and, for a networkx graph, endpoints."""
     own = settings.name == NetworkxTopology.name and hasattr(settings, "endpoints")
     return fabric_text(settings) + (f" ({settings.endpoints})" if own else "")
 

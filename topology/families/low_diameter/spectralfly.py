@@ -2,8 +2,8 @@
 
 Vertices are the elements of PGL(2, q), the invertible 2 x 2 matrices over the integers modulo q up to scalar
 factors; or, if p is a square modulo q, of PSL(2, q), whose determinants are squares. Of the solutions of
-a^2 + b^2 + c^2 + d^2 = p, p + 1 are chosen (`_solutions`), never a solution and its negative. Each chosen
-solution gives a matrix
+a^2 + b^2 + c^2 + d^2 = p, p + 1 are chosen (`_solutions`), never both a solution and its negative. Each
+chosen solution gives a matrix
 
     a + b x + d y    -b y + c + d x
     -b y - c + d x    a - b x - d y        with x^2 + y^2 + 1 = 0 modulo q,
