@@ -273,7 +273,7 @@ def _host_bytes(record: RunRecord) -> tuple[npt.NDArray[np.int64], npt.NDArray[n
 
 
 def _frames(record: RunRecord) -> tuple[int, int]:
-    """Returns the number of frames sent and received in the whole run, including frames without data."""
+    """Returns (frames sent, frames received) in the whole run, including frames without data."""
     result, outcome = record.result, record.result.outcome
     if outcome:
         sent = int(outcome.sent.frames.sum()) + int(outcome.acknowledgements_sent.sum())

@@ -35,7 +35,7 @@ Sides = npt.NDArray[np.bool_]
 
 @dataclass(frozen=True)
 class Bisection:
-    """Halves of a topology's routers that have hosts, and the links between them.
+    """Two halves of the routers with hosts, and the links between these halves.
 
     Attributes:
         cut: number of links between the halves, counting parallel links individually.

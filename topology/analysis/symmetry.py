@@ -23,7 +23,7 @@ MAX_ROUTERS = 5000
 
 @dataclass(frozen=True)
 class RouterClasses:
-    """Classes of the routers of a graph, by descending size, then by lowest router.
+    """Classes of the routers of a graph, sorted by descending size, then by lowest router.
 
     Attributes:
         class_of: int64 array, N: the class of each router.

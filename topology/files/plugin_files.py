@@ -89,7 +89,7 @@ def take_over(files: Sources) -> None:
 
 
 def _run(path: str, content: bytes, shown: str) -> None:
-    """Runs a plug-in file, unless the same content of this path has been run.
+    """Runs a plug-in file, unless this path has already been run with the same content.
 
     Args:
         path: the absolute path of the file.
