@@ -43,7 +43,7 @@ class LiveFabric(PlannedFabric):
         options, bringup_s, datapath, occupancy, framework: see PlannedFabric.
         network: its Mininet network.
         controller: its controller.
-        active_failures: components that have failed and stay so during a measurement.
+        active_failures: components that have failed and stay failed during a measurement.
     """
 
     network: FabricNetwork

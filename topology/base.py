@@ -48,8 +48,8 @@ class Adjacency:
 
     Attributes:
         starts: int64 array, N + 1; the neighbours of router r are entries starts[r] to starts[r + 1] - 1.
-        neighbours: int32 array, one entry per directed link: its end; ascending within a row; parallel links
-            repeat the entry. The index of an entry is the number of the directed link.
+        neighbours: int32 array, one entry per directed link: the router to which it leads; ascending within a
+            row; parallel links repeat the entry. The index of an entry is the number of the directed link.
 
     Examples:
         The path of routers 0, 1 and 2:

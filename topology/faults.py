@@ -12,8 +12,8 @@ A fault schedule is a text of lines like
     12  undrain s3
 
 with times from the start of traffic, in seconds or with a unit such as `300ms`; in a simulation, in cycles
-(`CYCLES`). A line may list components, `5 restore hang:s4, controller`; `5 restore all` restores all that
-are then down. `link:s1-s7.2` is the second of several links between two switches, `link:s1-s7` all of them.
+(`CYCLES`). A line may list components, `5 restore hang:s4, controller`; `5 restore all` restores all that are
+down at 5 s. `link:s1-s7.2` is the second of several links between two switches, `link:s1-s7` all of them.
 `switch:s4` is a switch that loses power: its links fail, too. `random:3`, `random-link` and `random-switch`
 stand for components that a seeded generator draws. The prompt of a session also accepts the link of a host,
 `link:s1-h1_1`. `topology.drawn_faults` draws whole schedules. `emulation.fault_injection` executes a schedule

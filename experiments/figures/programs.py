@@ -98,7 +98,7 @@ def _rates(
 ) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
     """Returns the times in s of a link's readings, and its rate in Mbit/s between successive readings.
 
-    A row has the bytes since the previous row; when the first row's bytes began is unknown.
+    A row counts bytes since the previous row; the first row is not used, as its start is unknown.
     """
     edges = times_s
     if len(edges) < 2:

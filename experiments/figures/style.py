@@ -279,7 +279,7 @@ class _PlainLogFormatter(LogFormatter):
         return f"{x:g}" if shown else ""
 
     def _has_room(self, x: float) -> bool:
-        """Returns whether `x` is labelled: its first digit is 1, 2 or 5 or, on long axes, 1."""
+        """Returns whether `x` is labelled: its first digit is 1, 2 or 5 (on long axes, only 1)."""
         low, high = self.axis.get_view_interval() if self.axis is not None else (1.0, 1.0)
         return f"{x:.0e}"[0] in ("125" if 0 < low < high <= low * self._widest_ratio() else "1")
 

@@ -76,8 +76,9 @@ class LinkHistory:
             port: port number.
 
         Returns:
-            Times on the monotonic clock in s: float64, readings. Amounts: float64, readings x 4: bytes sent,
-            packets dropped, packets waiting, packets lost; counters start when the queue is created.
+            (float64 array, one entry per reading: its time on the monotonic clock in s; float64 array,
+            readings x 4: bytes sent, packets dropped, packets waiting, packets lost). Counters start when the
+            queue is created.
         """
         readings = self._readings.get(switch, [])
         if not readings or port not in self._ports[switch]:

@@ -69,7 +69,7 @@ class Better(Enum):
 class In(Flag):
     """Outputs in which a metric appears.
 
-    POINTS: a column of `points.csv`. HALVES: another column with half the width of its confidence interval.
+    POINTS: a column of `points.csv`. HALVES: another column, with half the width of the metric's interval.
     SEEDS: mean and interval in `repeat`. RESULTS: a row in comparisons of single results. REPORT: a column in
     a report's table of points. SWEEP: a column that `polarlab sweep` prints. GLANCE: a value in Python's
     short representation. PANEL: a panel in figures of several seeds. BARS: a panel in figures that compare

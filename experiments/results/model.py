@@ -296,8 +296,8 @@ class Summary(FabricSettings):
         versions: versions of the software that produced the result.
         collective: result of a collective.
         flows: result of TCP flows. With these, `offered` and `accepted` count frames without retransmissions;
-            `packets`, `loss` and `hops` cover the whole run including acknowledgements, `hops` and
-            `hops_as_distances` by a random eighth of the frames; latencies are not measured
+            `packets`, `loss` and `hops` cover the whole run including acknowledgements; `hops` and
+            `hops_as_distances` are from a random eighth of the frames; latencies are not measured
             (docs/how-to/flows.md).
         predicted: prediction of the fluid model, for oblivious routings.
         adaptation: actions of the controller, for adaptive routings.

@@ -77,7 +77,7 @@ def router_demand(shares: Loads, host_routers: npt.NDArray[np.int64], routers: i
         routers: number of routers.
 
     Returns:
-        float64, routers x routers; each row sums to the number of sending hosts of its router.
+        float64 array, routers x routers; each row sums to the number of sending hosts of its router.
     """
     demand = np.zeros((routers, routers))
     np.add.at(demand, (host_routers[:, None], host_routers[None, :]), shares)
@@ -92,8 +92,8 @@ def predict(
     Args:
         paths: links that the plan's packets take, with the shares of packets.
         links: number of directed links.
-        to_hosts: demand from all hosts of a router to each host, in units of one host's injection capacity:
-            float64, routers x hosts.
+        to_hosts: float64 array, routers x hosts: demand from all hosts of a router to each host, in units of
+            one host's injection capacity.
         host_routers: int64 array, one entry per host: its router.
         load: offered load, 0 to 1 of the injection capacity.
 
@@ -127,7 +127,7 @@ def _arriving_shares(paths: TrafficSplit, pass_on: Loads) -> Loads:
 
     Args:
         paths: links that the plan's packets take, with the shares of packets.
-        pass_on: fraction of the offered traffic that each directed link passes on: float64, directed links.
+        pass_on: float64 array, one entry per directed link: fraction of offered traffic that it passes on.
     """
     weights = paths.shares * pass_on[paths.links]
     arriving = paths.delivered
@@ -158,7 +158,7 @@ def _propagate(paths: TrafficSplit, injected: Loads, pass_on: Loads) -> Loads:
     Args:
         paths: links that the plan's packets take, with the shares of packets.
         injected: float64 array, one entry per state: traffic that hosts inject into it.
-        pass_on: fraction of the offered traffic that each directed link passes on: float64, directed links.
+        pass_on: float64 array, one entry per directed link: fraction of offered traffic that it passes on.
     """
     # Each round adds a hop: paths are short, so that a few rounds suffice.
     weights = paths.shares * pass_on[paths.links]

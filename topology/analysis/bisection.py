@@ -113,7 +113,8 @@ def _best_side(weights: csr_matrix, hosting: Sides, method: str, seeds: int) -> 
 def _place_hostless(weights: csr_matrix, hosting: Sides, side: Sides) -> Sides:
     """Divides the routers without hosts so that the fewest links are cut, by a maximum flow.
 
-    The routers with hosts stay. Source: Ford and Fulkerson, "Maximal Flow through a Network" (1956).
+    The routers with hosts stay on their sides. Source: Ford and Fulkerson, "Maximal Flow through a Network"
+    (1956).
     """
     if hosting.all():
         return side

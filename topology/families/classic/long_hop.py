@@ -4,8 +4,8 @@ A router is an n-bit integer. A link joins two routers whose bitwise XOR is one 
 a single bit, as in a hypercube, and r masks of several bits. The masks are the columns of the generator
 matrix of a linear code. Each code word divides the routers into two halves, by the parity of some of their
 bits; a word with w ones has w N / 2 links between its halves. The eigenvalues of the graph show that no other
-halves have fewer links between them than those of the lightest word. For a code of minimum distance d, the
-bisection therefore has d N / 2 links.
+halves have fewer links between them than the halves of the lightest word. For a code of minimum distance d,
+the bisection therefore has d N / 2 links.
 
 Source: Tomic, "Network Throughput Optimization via Error Correcting Codes" (2013). The codes here are built
 greedily, which gives shortened Hamming codes for d = 3; the paper uses the best codes from tables.
@@ -80,10 +80,10 @@ def _greedy_rows(dimension: int, distance: int, checks: int) -> tuple[int, ...]:
 
 @cache
 def link_masks(dimension: int, distance: int) -> tuple[int, ...]:
-    """Returns the masks of the links: a router is linked to its number XOR each mask.
+    """Returns the masks of the links: a router is linked to its index XOR each mask.
 
     Args:
-        dimension: n, the number of bits of a router's number.
+        dimension: n, the number of bits of a router's index.
         distance: d, the minimum distance of the code.
 
     Returns:
@@ -102,7 +102,7 @@ class LongHop(Topology):
     Router order: the bits of the router are those of its index, the highest one first.
 
     Attributes:
-        masks: a router's neighbours are its own number XOR each of these numbers; ascending.
+        masks: a router's neighbours are its index XOR each of these masks; ascending.
     """
 
     name = "long-hop"
@@ -143,7 +143,7 @@ class LongHop(Topology):
 
     @cached_property
     def hops(self) -> npt.NDArray[np.int16]:
-        """int16 array, N: the distance in hops between two routers, indexed by the XOR of their numbers."""
+        """int16 array, N: the distance in hops between two routers, indexed by the XOR of their indices."""
         hops = np.full(self.routers, -1, np.int16)
         hops[0] = 0
         newest, steps = np.zeros(1, np.int64), 0

@@ -49,7 +49,7 @@ class Trunking:
 
 
 def trunkings(ports: int, most: int) -> list[Trunking]:
-    """Returns all trunkings for which P global ports of each group connect every two groups.
+    """Returns all ways to connect every two groups by the same number of links, with P ports per group.
 
     Args:
         ports: P, the number of global ports of each group, at least 1.

@@ -96,7 +96,7 @@ class RouterDetours:
         return self._through[first_hop]
 
     def split(self, neighbour: int) -> tuple[list[int], list[int]]:
-        """Splits the router's neighbours other than `neighbour` by whether they are adjacent to it.
+        """Splits the router's other neighbours by whether they are adjacent to `neighbour`.
 
         Args:
             neighbour: one of the router's neighbours.

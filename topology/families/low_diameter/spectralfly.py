@@ -199,12 +199,12 @@ def _normalised(matrices: Elements, q: int) -> Elements:
 
 
 def _codes(matrices: Elements, q: int) -> Elements:
-    """Returns an integer for each matrix; integers are ordered like the matrices' entries, row by row."""
+    """Returns one integer per matrix; they sort the matrices by their entries, row by row."""
     return np.asarray(matrices @ np.array([q**3, q**2, q, 1]), np.int64)
 
 
 def _times(matrices: Elements, factor: tuple[int, ...], q: int) -> Elements:
-    """Returns the products of matrices and a factor, a matrix to their right."""
+    """Returns each of the matrices times `factor`, a matrix on its right."""
     a, b, c, d = matrices.T
     e, f, g, h = factor
     return np.stack([a * e + b * g, a * f + b * h, c * e + d * g, c * f + d * h], axis=1) % q

@@ -1,4 +1,4 @@
-"""Supernodes of star products: small graphs with a permutation f that completes their edges.
+"""Supernodes of star products: small graphs with a permutation f of their vertices.
 
 Property R* (PolarStar, section 5): f is an involution, and the edges, their images under f and the pairs
 (x, f(x)) together form the complete graph. Its counterpart R1 for Paley graphs: f squared is an automorphism,
