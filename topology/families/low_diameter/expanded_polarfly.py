@@ -45,7 +45,7 @@ _DOMAIN = f"{QUADRIC}:N or {NONQUADRIC}:N, with N >= 1 copied clusters"
 
 
 def read_expansion(text: str) -> tuple[str, int]:
-    """Parses the option `expand`: which kind of cluster to copy, and how many copies to make.
+    """Parses the option `expand`: the kind and the number of the clusters to copy.
 
     Args:
         text: for example `quadric:2` or `nonquadric:3`.

@@ -198,7 +198,7 @@ class PolarStar(TabledTopology):
 
     @cached_property
     def _quadric_matrix(self) -> npt.NDArray[np.bool_]:
-        """Bool array, m x m: the links inside a quadric's supernode, including those of the self-loop."""
+        """The links inside a quadric's supernode, including those of the self-loop: bool array, m x m."""
         matrix = self.supernode.adjacency_matrix.copy()
         everyone, image = np.arange(self.order), self.supernode.image
         matrix[everyone, image] = matrix[image, everyone] = True
