@@ -226,7 +226,7 @@ def draw_sweeps(comparison: Comparison) -> Figure:
 
 
 class _Side:
-    """A compared point with the values of one sweep, given by its index; columns are attributes."""
+    """One sweep's values at a compared point, with columns as attributes; `number` selects the sweep."""
 
     def __init__(self, point: ComparedPoint, number: int) -> None:
         self.routing, self.pattern, self.load = point.routing, point.pattern, point.load

@@ -145,7 +145,7 @@ def _rate_text(settings: Mapping[str, Any]) -> str:
 
 
 def _settled_s(folder: Path) -> float | None:
-    """Returns the latest start of a measurement window in a folder's summaries, in s; None without any."""
+    """Returns, in s, the latest start of a window in a folder's summaries; None if they have none."""
     paths = [folder / SUMMARY, *folder.glob(f"*/{SUMMARY}"), *folder.glob("points/*.json")]
     summaries = [read_record(path, _Settings) for path in paths if path.exists()]
     starts = [summary.warmup_s for summary in summaries if summary.warmup_s is not None]
