@@ -310,7 +310,7 @@ def die(reason: str) -> NoReturn:
     """Reports an error and ends the process at once, rather than run without one of its threads.
 
     Args:
-        reason: the error in words, unless the code of a plug-in raised it.
+        reason: the error in words; not used if the code of a plug-in raised the error.
     """
     failure = plugin_failure(sys.exc_info()[1])
     try:

@@ -185,7 +185,7 @@ def serve(arguments: argparse.Namespace) -> None:
 
 
 def _replanner(arguments: argparse.Namespace, plan: RoutePlan, prover: Prover) -> Replanner:
-    """Creates the replanner, with the drains of an earlier controller and the ports that it set down."""
+    """Creates the replanner, with an earlier controller's drains and the ports that it had set down."""
     replanner = Replanner(plan, prover)
     if arguments.drained is not None:
         replanner.ask_for(drain_named(plan.topology, arguments.drained.split(",")))

@@ -205,7 +205,7 @@ def _mount(names: Mapping[Path, Path]) -> None:
 
 
 def _set_protocols() -> None:
-    """Turns IPv6 off, as its router solicitations would be foreign packets; ignores unverified path MTUs."""
+    """Turns IPv6 off, as its router solicitations would be foreign packets; ignores unverified MTU errors."""
     _PATH_MTU_SETTING.write_text(_ONLY_VERIFIED)
     for setting in _IPV6_SETTINGS:
         if setting.exists():

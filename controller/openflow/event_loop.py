@@ -111,7 +111,7 @@ class _Server:
 
 
 class UnservedTurns:
-    """Turns of the connections that are not served: in each turn of the loop, all of them share one.
+    """Turns of the connections that are not served: all of them share one turn per turn of the loop.
 
     So the time that served switches wait does not depend on how many other connections are open.
     """

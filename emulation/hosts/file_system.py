@@ -192,8 +192,8 @@ def _bind_parts(base: str, places: Iterable[str], folder: str = "") -> None:
 def _mount_empty_proc_and_sys(folder: str) -> None:
     """Mounts a /proc without processes and a /sys without networks.
 
-    Without them, the kernel would not let hosts mount their own. They also hide the machine's own
-    when a host's root unmounts the host's.
+    Without them, the kernel would not let hosts mount their own. When a host's root unmounts the host's own,
+    they still hide the machine's.
     """
     child = fork_into_namespaces(CLONE_NEWPID | CLONE_NEWNET)
     if child == 0:

@@ -123,12 +123,12 @@ class GraphNumbers:
     Attributes:
         name, params: family and parameters.
         routers, links: their numbers.
-        degrees: degree, as text -> number of routers of that degree.
+        degrees: degree (as text) -> number of routers of that degree.
         diameter: largest distance between two routers, in links.
         average_path_length: mean distance between two different routers, in links.
         moore_efficiency: number of routers over the Moore bound of degree and diameter.
         endpoints: number of hosts.
-        next_hop_rules: largest number of next-hop rules in a router: `with_masks`, and with `one_per_router`.
+        next_hop_rules: largest number of next-hop rules in a router, by kind: `with_masks`, `one_per_router`.
         remarks: notes on this member, for example that a random graph was redrawn until it was connected.
         between_hosts: `diameter`, `average_path_length` between routers with hosts; None if all have hosts.
         balance: `hosts`, the largest number per router at which full uniform traffic overloads no class of

@@ -69,7 +69,7 @@ def run_traffic(
         folder: folder for their temporary files.
         progress: called several times per second.
         starts: called once, just before the schedule's start, with its clock.
-        steady: criterion that starts the window of a job without one.
+        steady: criterion that starts the window if the job does not define it.
         ends: returns whether to end the window now, ahead of time; packets under way still count.
 
     Raises:
@@ -222,7 +222,8 @@ def run_flows(
 class MeasuredWindow:
     """The measurement window of a running job.
 
-    The job defines the window, or it starts when throughput is steady (`SteadyState`). It can be ended early.
+    The job defines the window, or the window starts when throughput is steady (`SteadyState`). It can
+    be ended early.
     """
 
     def __init__(

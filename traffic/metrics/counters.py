@@ -51,7 +51,7 @@ class SentCounter:
 
     Attributes:
         refused: number of packets rejected by a host's own queue or interface.
-        unsent: int64, hosts: number of these packets that were rejected because the interface was down.
+        unsent: number of refused packets of each host whose interface was down; int64, shape (hosts,).
     """
 
     def __init__(self, settings: CounterSettings) -> None:
@@ -126,7 +126,7 @@ class ReceivedPackets:
 
     Attributes:
         source, destination: indices of the hosts (int64).
-        flow: number of the flow within the host pair (int64).
+        flow: index of the flow within the host pair (int64).
         number: sequence number, ascending in the order in which the source sent the packets (int64).
         hops: number of links between routers on the packet's path (int64).
         frame_bytes: length of the frame in bytes (int64).
@@ -259,7 +259,7 @@ class _ByteSeries:
 
     @property
     def table(self) -> Numbers:
-        """int64 array, intervals x hosts, up to the last interval with a packet."""
+        """Bytes up to the last interval with a packet: int64 array, intervals x hosts."""
         return self._table[: self._steps]
 
     def add(self, times_ns: Numbers, hosts: Numbers, frame_bytes: int | Numbers) -> None:

@@ -115,8 +115,8 @@ class PairSilences:
 class PairOutages:
     """Tracks the silences in which packets of pairs were lost, for pairs that send at constant intervals.
 
-    A silence without losses, because packets were delayed, does not count: the packet that ends it was sent
-    shortly after the one before.
+    A silence does not count if packets were only delayed: the packet that ends it was sent shortly after the
+    packet before it.
     """
 
     def __init__(self, hosts: int) -> None:

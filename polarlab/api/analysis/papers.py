@@ -53,7 +53,7 @@ class PaperItem:
     Attributes:
         paper: name of the paper.
         item: the figure, table or section, such as `fig12`.
-        title: its content; if it is not computed, the reason for that, or its place in the paper.
+        title: content of the item; if the item is not computed, the reason, or its place in the paper.
         claims: number of its claims.
         computed: whether `reproduce` computes it.
 

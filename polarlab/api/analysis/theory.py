@@ -168,7 +168,7 @@ def prove(plan: RoutePlan, failures: str = "none") -> Proof:
 
     Args:
         plan: plan of all switches.
-        failures: single failures to check, besides none: `none`, `links` or `switches`.
+        failures: single failures to check, in addition to the intact fabric: `none`, `links` or `switches`.
 
     Raises:
         UsageError: `failures` is something else.
@@ -305,7 +305,7 @@ def check_oblivious(name: str) -> None:
 
 
 def explain(topology: Topology, source: str, destination: str, *, routing: str = "min") -> Explanation:
-    """Returns the paths from one switch to another, their reasons, and their backups; print it.
+    """Returns the paths from one switch to another, their reasons, and their backups; `print` shows them.
 
     Args:
         topology: graph of the routers.
@@ -327,7 +327,7 @@ def explain(topology: Topology, source: str, destination: str, *, routing: str =
 
 @dataclass(frozen=True)
 class SwitchRules:
-    """Rules and groups of a switch, readable; print it.
+    """Rules and groups of a switch; `print` shows them.
 
     Attributes:
         switch: name of the switch.
