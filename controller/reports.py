@@ -82,7 +82,7 @@ class Connected(Report):
 
 @dataclass(frozen=True)
 class Foreign(Report):
-    """A switch that does not belong to the fabric connected; it is left alone."""
+    """A switch connected that does not belong to the fabric; it is left alone."""
 
     event: ClassVar[str] = "foreign"
     dpid: int

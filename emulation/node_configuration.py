@@ -76,7 +76,7 @@ def write_name_files(folder: Path, topology: Topology, hosts_per_router: int) ->
     """Writes the nodes' /etc/hosts and /etc/resolv.conf into a folder.
 
     Args:
-        folder: the folder; it must exist as long as the nodes.
+        folder: the folder, which must exist as long as the nodes do.
         topology: the graph of routers.
         hosts_per_router: concentration p, the number of hosts at each router that has hosts.
 

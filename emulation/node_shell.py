@@ -357,7 +357,11 @@ class LastingNode(Node):  # type: ignore[misc]
         return start_in_namespaces(self.pid, argv, **options)
 
     def open_process(self, number: int) -> int:
-        """Opens a process by its id as the shell sees it; raises ProcessLookupError if it has ended."""
+        """Returns a descriptor of a process, given the id that the shell sees.
+
+        Raises:
+            ProcessLookupError: the process has ended.
+        """
         return os.pidfd_open(number)
 
     @property

@@ -110,7 +110,7 @@ class Run(Protocol):
 
 
 def ends_controller(title: str) -> Callable[[Callable[P, T]], Callable[P, T]]:
-    """Returns a decorator of functions whose exceptions end the controller.
+    """Returns a decorator that makes exceptions of a function end the controller.
 
     By themselves, event loops only log the exceptions of what they call, and continue.
 

@@ -175,7 +175,7 @@ class FlowProgress(Progress):
 
 @dataclass(frozen=True)
 class ProbesSent(Ongoing):
-    """Time for which probes have been sent so far, and their total time, in s."""
+    """How long probes have been sent so far, and how long they are sent in total, in s."""
 
     seconds: float
     total_s: float
@@ -191,7 +191,7 @@ class ProbesSent(Ongoing):
 
 @dataclass(frozen=True)
 class ProgramsProgress(Ongoing):
-    """The programs that still run, `seconds` after the start of the traffic, as command lines."""
+    """Command lines of the programs that still run `seconds` after the start of the traffic."""
 
     seconds: float
     lines: tuple[str, ...]

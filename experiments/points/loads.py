@@ -15,7 +15,7 @@ class LoadSteps:
     All loads are multiples of the precision.
 
     Attributes:
-        precision: final distance of the highest stable and the lowest saturated load.
+        precision: distance between the highest stable and the lowest saturated load at the end.
         steps: step on the way up, in multiples of the precision; 0 for bisection only.
         max_load: the highest load.
     """

@@ -74,8 +74,8 @@ def run_traffic(
 
     Raises:
         TrafficError: a process failed before the start.
-        TrafficBroken: a process failed while traffic was running; has the measurements that were saved.
-        TrafficInterrupted: Ctrl-C; has the measurements so far.
+        TrafficBroken: a process failed while traffic was running; the exception has what was saved.
+        TrafficInterrupted: Ctrl-C; the exception has the measurements so far.
     """
     with tempfile.TemporaryDirectory(prefix="traffic-", dir=folder) as temporary:
         paths = {role: Path(temporary, f"{role}.npz") for role in ("collect", "send")}
@@ -130,8 +130,8 @@ def run_collective(
 
     Raises:
         TrafficError: the process failed before the start.
-        TrafficBroken: the process failed while traffic was running; has the measurements that were saved.
-        TrafficInterrupted: Ctrl-C; has the measurements so far.
+        TrafficBroken: the process failed while traffic was running; the exception has what was saved.
+        TrafficInterrupted: Ctrl-C; the exception has the measurements so far.
     """
     with tempfile.TemporaryDirectory(prefix="collective-", dir=folder) as temporary:
         path = Path(temporary, "outcome.npz")
@@ -191,8 +191,8 @@ def run_flows(
 
     Raises:
         TrafficError: the process failed before the start.
-        TrafficBroken: the process failed while traffic was running; has the measurements that were saved.
-        TrafficInterrupted: Ctrl-C; has the measurements so far.
+        TrafficBroken: the process failed while traffic was running; the exception has what was saved.
+        TrafficInterrupted: Ctrl-C; the exception has the measurements so far.
     """
     with tempfile.TemporaryDirectory(prefix="flows-", dir=folder) as temporary:
         path = Path(temporary, "flows.npz")

@@ -34,12 +34,12 @@ class HostSocket:
 
     @property
     def sending_place(self) -> tuple[int, str]:
-        """(Process id in the namespace, interface) where the host's packets are sent."""
+        """Where the host's packets are sent: a process in the network namespace, and the interface."""
         return self.namespace_pid, self.interface
 
     @property
     def arrival_place(self) -> tuple[int, str]:
-        """(Process id in the namespace, interface) where the host's arrivals are observed."""
+        """Where the host's arrivals are observed: a process in the network namespace, and the interface."""
         return self.switch_pid, self.switch_interface
 
 

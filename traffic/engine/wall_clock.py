@@ -1,4 +1,4 @@
-"""The wall clock, with which the kernel stamps arriving frames, relative to the monotonic clock."""
+"""Offset of the wall clock, with which the kernel stamps arriving frames, from the monotonic clock."""
 
 from __future__ import annotations
 

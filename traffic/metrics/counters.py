@@ -51,7 +51,7 @@ class SentCounter:
 
     Attributes:
         refused: number of packets rejected by a host's own queue or interface.
-        unsent: number of refused packets of each host whose interface was down; int64, shape (hosts,).
+        unsent: int64 per host: packets refused because its interface was down.
     """
 
     def __init__(self, settings: CounterSettings) -> None:

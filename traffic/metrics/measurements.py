@@ -195,7 +195,7 @@ class FlowOutcome:
         return Sent(frames, frames, self.bytes_sent, refused, self.lag, self.seconds)
 
     def received(self) -> Received:
-        """Returns the kernel's counts of frames received, in the type used for other traffic; no latency."""
+        """Returns the kernel's counts of frames received, like `sent`, without latencies."""
         frames = self._by_pair("received_segments", "received_answers")
         hosts = len(self.window_bytes)
         out_of_order = np.zeros((hosts, hosts), np.int64)
@@ -237,7 +237,7 @@ class Clock:
 
     Attributes:
         monotonic_ns: time on the clock that paces the sender.
-        epoch_ns: time on the clock with which probes and the kernel timestamp.
+        epoch_ns: time on the clock of the probes' send times and the kernel's timestamps.
     """
 
     monotonic_ns: int

@@ -101,7 +101,7 @@ def genuine(frames: Frames, tagger: Tagger) -> npt.NDArray[np.bool_]:
 
 
 def _rows(frames: Frames, numbers: slice) -> list[bytes]:
-    """Returns, per frame, the bytes that its tag covers: IP addresses, source port, and bytes `numbers`."""
+    """Returns, per frame, the bytes that its tag covers: addresses, source port, then those in `numbers`."""
     fields = np.concatenate((frames[:, _ENDS], frames[:, numbers]), axis=1)
     together, length = fields.tobytes(), fields.shape[1]
     return [together[begin : begin + length] for begin in range(0, len(together), length)]

@@ -164,7 +164,7 @@ class Motif:
         return tuple(map(int, words))
 
     def default_ranks(self, hosts: int) -> int:
-        """Returns the default number of ranks: as many as fill the largest grid with equal sizes.
+        """Returns the default number of ranks, at least 2: as many as fill the largest grid with equal sizes.
 
         Args:
             hosts: number of hosts, at least 2.

@@ -238,7 +238,9 @@ def next_groups(
 def group_permutation(
     topology: Topology, routers: RouterIndices, generator: np.random.Generator
 ) -> RouterIndices:
-    """Returns, for each router, the router at the same position in another group, chosen by a permutation.
+    """Returns, for each router, the router at the same position in its group's partner.
+
+    The partners are a random permutation of the groups without fixed points.
 
     Args:
         topology: the graph of routers; its clusters are the groups.

@@ -347,7 +347,7 @@ def _prices(paper: str, item: str, path: Folder | None) -> Prices | None:
 
 
 def _default_folder(paper: str, scale: Scale) -> Path:
-    """Returns the default output folder of a paper, named by the paper, scale, seeds and prices."""
+    """Returns the default output folder of a paper, named after the paper, scale, seeds and prices."""
     parts = [paper, *(["quick"] if scale.quick else []), *([f"seeds{scale.seeds}"] if scale.seeds else [])]
     parts += [f"prices-{prices_digest(scale.prices)}"] if scale.prices else []
     return Path("results", "papers", "-".join(parts))
