@@ -271,7 +271,7 @@ def parse_ports(text: str, routers: int) -> list[tuple[int, int]]:
     """Returns (router, port number) for each port in a text such as `s4:2,s5:1`.
 
     Args:
-        text: the ports; empty for none.
+        text: the ports; empty for no ports.
         routers: number of routers of the fabric.
 
     Raises:

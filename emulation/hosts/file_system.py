@@ -64,7 +64,7 @@ class HostFiles:
             folder: an empty folder, at which the file system is created.
             files: path in the file system of hosts -> file of the machine that appears there.
             caller: a folder of the machine that hosts may read, even if one of their own folders (except
-                HOME) hides its path; empty for none.
+                HOME) hides its path; empty for no folder.
             owners: descriptor of a user namespace that maps one user. If the machine's file system supports
                 this, hosts can open only this user's sockets, FIFOs and files for writing.
 

@@ -58,8 +58,9 @@ class TrafficJob:
         quiet_ns: the collector ends if nothing arrives for this long after the end of sending.
         interval_ns: time step of the series.
         keep_log: whether the collector also logs every packet.
-        watched_flow: the flow, sent at constant intervals, whose outages are reported live; None for none.
-        settling_ns: length of the time before the window in which a late departure still affects the window.
+        watched_flow: the flow, sent at constant intervals, whose outages are reported live; None if no
+            flow is watched.
+        settling_ns: how long before the window a late departure still affects the window.
         key: secret key of the probes' tags, which hosts must not learn.
     """
 

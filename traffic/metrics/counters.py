@@ -26,8 +26,7 @@ class CounterSettings:
         window: measurement window.
         interval_ns: time step of series, in nanoseconds.
         max_intervals: maximum length of series; later packets count in the last interval.
-        settling_ns: length of the time before the window, in nanoseconds, in which a late departure still
-            affects the window.
+        settling_ns: how long before the window, in nanoseconds, a late departure still affects the window.
     """
 
     hosts: int
@@ -51,7 +50,7 @@ class SentCounter:
 
     Attributes:
         refused: number of packets rejected by a host's own queue or interface.
-        unsent: int64 per host: packets refused because its interface was down.
+        unsent: int64 per host: packets refused because the host's interface was down.
     """
 
     def __init__(self, settings: CounterSettings) -> None:

@@ -258,7 +258,7 @@ class TrafficResult:
         outcome: outcome of a collective; None for other traffic.
         flows: outcome of TCP flows; None for other traffic.
         failed: reason why the job ended early, a sentence; empty if it did not, or after Ctrl-C.
-        settling_ns: length of the time before the window in which a stall can still affect the window.
+        settling_ns: how long before the window a stall can still affect the window.
     """
 
     sent: Sent

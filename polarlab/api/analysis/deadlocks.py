@@ -160,7 +160,7 @@ def draw_cycle(topology: Topology, proof: DeadlockProof, path: Path | None = Non
     Args:
         topology: the graph.
         proof: a proof with a cycle.
-        path: the file, .png, .svg or .pdf; None for none.
+        path: the file, .png, .svg or .pdf; None for no file.
 
     Raises:
         UsageError: the file's extension is not supported, or the file exists.
