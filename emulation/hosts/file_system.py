@@ -66,7 +66,8 @@ class HostFiles:
             caller: a folder of the machine that hosts may read, even if one of their own folders (except
                 HOME) hides its path; empty for no folder.
             owners: descriptor of a user namespace that maps one user. If the machine's file system supports
-                this, hosts can open only this user's sockets, FIFOs and files for writing.
+                mounts with mapped ids, hosts can open no other user's sockets and FIFOs, and can open no
+                other user's files for writing.
 
         Raises:
             OSError: the kernel refuses.

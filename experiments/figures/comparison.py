@@ -156,7 +156,7 @@ def _bars(comparison: Comparison, panels: Sequence[tuple[str, str, str]], doubt:
 
 
 def _doubtful(comparison: Comparison) -> list[bool]:
-    """Returns whether each result is doubtful: not valid, not stable, negative or interrupted."""
+    """Returns, for each result, whether it is doubtful: not valid, not stable, negative or interrupted."""
     none: list[Any] = [None] * len(comparison.runs)
     rows = [comparison.results.get(name, none) for name in ("valid", "stable", "negative", "interrupted")]
     return [

@@ -87,7 +87,7 @@ class Failures:
         return Value(self.found[label].median, self.found[label].interval)
 
     def ratio(self, label: str, base: str) -> float:
-        """Returns the ratio of the median shares that disconnect two networks.
+        """Returns one network's median share of failed links that disconnects it, divided by another network's.
 
         Args:
             label: label of the network.
