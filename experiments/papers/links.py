@@ -87,7 +87,7 @@ class Failures:
         return Value(self.found[label].median, self.found[label].interval)
 
     def ratio(self, label: str, base: str) -> float:
-        """Returns one network's median share of failed links that disconnects it, divided by another network's.
+        """Returns the median share of failed links that disconnects a network, divided by that of another.
 
         Args:
             label: label of the network.
