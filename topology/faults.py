@@ -229,7 +229,7 @@ def parse_components(
 
     Args:
         text: `link:s1-s7`, `switch:s4`, `hang:s4`, `controller`, `random:3` (three different links),
-            `random-link` or `random-switch`, or a comma-separated list of these, in any case.
+            `random-link` or `random-switch`, or a comma-separated list of these; case-insensitive.
         topology: the graph of routers.
         seed: the seed of the random generator that draws random components.
         hosts: the hosts whose links may be named (`link:s1-h1_1`); None if hosts' links cannot fail.

@@ -1,4 +1,4 @@
-"""Results of verbs as the prompt prints them, if it does not print the result's own text."""
+"""How the prompt prints the results of verbs that have no text of their own."""
 
 from __future__ import annotations
 

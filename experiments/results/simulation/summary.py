@@ -221,7 +221,7 @@ def _predicted(record: SimulationRecord) -> Predicted | None:
 
 
 def _scaled(latencies: SimulatedLatencies, flits: int) -> SimulatedLatencies:
-    """Converts latencies to transmission times of a packet with a number of flits."""
+    """Returns latencies in units of the time in which a link sends a packet of `flits` flits."""
     values = vars(latencies).items()
     return SimulatedLatencies(
         **{name: None if value is None else round(value / flits, 6) for name, value in values}
