@@ -26,7 +26,7 @@ Pairs = set[tuple[int, int]]  # source and destination routers
 
 
 def without_drained_detours(plan: RoutePlan, drain: Drain) -> tuple[RoutePlan, Pairs]:
-    """Returns a plan whose sources choose no detour that begins on a drained link or leads to a drained switch.
+    """Returns a plan whose sources choose no detour that begins on, or leads to, a drained component.
 
     Minimal paths stay in their groups; where one is drained, the rules for its destinations change.
 
