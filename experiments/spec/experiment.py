@@ -229,7 +229,7 @@ class Experiment:
 
     @cached_property
     def inputs(self) -> Digests:
-        """Input file -> SHA-256 of its content; raises ParameterError if a file has changed since a measurement."""
+        """Input file -> SHA-256 of its content; raises ParameterError if it changed since the measurement."""
         found = digests_of(self._input_paths)
         remedy = "give the experiment anew to use the new file"
         check_unchanged(found, self.measured, "the experiment ran", remedy)
