@@ -177,7 +177,7 @@ class FabricNetwork(Mininet):  # type: ignore[misc]
         finish_all([vswitch.start_cache_flush() for vswitch in self._running_vswitches()])
 
     def ingress_drops(self) -> dict[str, int]:
-        """Returns the packets that switches dropped at ingress because the host may not send them.
+        """Counts the packets that switches dropped at ingress because the host may not send them.
 
         Rules of each switch count them by port.
 

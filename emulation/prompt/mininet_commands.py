@@ -158,7 +158,7 @@ class FabricCLI(NodeCLI):
 
 
 class _Pinger:
-    """A stand-in for a host in Mininet's ping functions that starts `ping` without the host's shell.
+    """Stands in for a host in Mininet's ping functions; starts `ping` without the host's shell.
 
     An earlier line may have closed the shell's output.
     """

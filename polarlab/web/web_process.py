@@ -294,7 +294,7 @@ def _started_by_keeper(start: Callable[[], subprocess.Popen[str]]) -> subprocess
 
 
 def _isolated(start: Callable[[], subprocess.Popen[str]]) -> subprocess.Popen[str]:
-    """Starts a process; if root does, isolated from other processes where the kernel supports that."""
+    """Starts a process; if this one is root's, isolates the new one from others where the kernel can."""
     if os.geteuid() == 0:
         with contextlib.suppress(OSError):  # some containers forbid it
             return in_new_pid_namespace(start)

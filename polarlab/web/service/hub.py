@@ -29,7 +29,7 @@ class Hub:
         entries: its latest events, as received.
         version: grows with each change of the above.
         watchers: number of clients that receive states.
-        session: distinguishes the numbers of its events from those of an earlier process.
+        session: distinguishes event numbers of this process from those of an earlier process.
     """
 
     def __init__(self) -> None:

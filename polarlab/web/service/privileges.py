@@ -54,7 +54,7 @@ def drop_privileges() -> None:
 
 
 def _become_page_user() -> None:
-    """Changes to a user without other processes, as it could signal and trace those of the same user."""
+    """Changes to a user who has no other processes: this process could signal and trace them."""
     number = PAGE_NUMBER
     try:
         os.setgid(number)
