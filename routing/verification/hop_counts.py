@@ -156,7 +156,7 @@ class _Row:
 def _choices(
     classes: Numbers, hosts: Numbers, wanted: Mask, choices: tuple[Numbers, Numbers], targets: Numbers
 ) -> _Choices:
-    """Returns the next states for all hosts for which `_Row` rounds the number of choices to the same value.
+    """Returns the next states of packets to hosts whose numbers of choices `_Row` rounds to one value.
 
     Args:
         classes: for each host, its class.
