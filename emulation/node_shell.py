@@ -49,7 +49,7 @@ _side_by_side: list[list[LastingNode]] = []  # the nodes of each active block of
 
 @contextlib.contextmanager
 def shells_side_by_side() -> Iterator[None]:
-    """Starts the shells of all nodes created in the block in parallel; at the end all are ready."""
+    """Starts, in parallel, the shells of all nodes created in the block; at its end all are ready."""
     nodes: list[LastingNode] = []
     _side_by_side.append(nodes)
     try:

@@ -263,8 +263,7 @@ def _wait(switches: Sequence[VSwitch], ready: Callable[[VSwitch], bool], part: s
     """Waits until all switches, which start in parallel, are ready.
 
     Raises:
-        CommandError: a process of a switch has ended, or a switch was still not ready READY_TIMEOUT_S
-        after the one before it.
+        CommandError: a process of a switch has ended, or the next switch is not ready within READY_TIMEOUT_S.
     """
     for switch in switches:
         deadline = time.monotonic() + READY_TIMEOUT_S

@@ -1,4 +1,4 @@
-"""Nodes isolated from the machine: all its programs, including its shell, start in the node's namespaces."""
+"""Nodes isolated from the machine: a node's programs, including its shell, start in the node's namespaces."""
 
 from __future__ import annotations
 

@@ -167,7 +167,7 @@ class HostSpaces:
 
     @contextlib.contextmanager
     def working_folder(self, name: str) -> Iterator[int | None]:
-        """Yields the open working folder of a host, created if necessary; None if none is kept.
+        """Yields the open working folder of a host, created if necessary; None if no folder is kept.
 
         Raises:
             CommandError: it cannot be created, or belongs to another user.

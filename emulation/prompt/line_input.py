@@ -103,7 +103,7 @@ def _interrupts(cli: FabricCLI) -> Iterator[None]:
 
 @contextlib.contextmanager
 def private_input() -> Iterator[IO[str]]:
-    """Yields a standard input that only the block reads; programs that lines start get an empty one."""
+    """Yields a standard input that only the block reads; programs of prompt lines get an empty one."""
     descriptor = sys.stdin.fileno()
     own = os.dup(descriptor)
     with open(os.devnull) as devnull:

@@ -135,7 +135,7 @@ class Processes:
             wait: whether to wait until a point ends or a fabric is up.
 
         Raises:
-            MachineError: three processes died in the same point, or before the fabric was up; after fewer
+            MachineError: three processes died at the same point, or before the fabric was up; after fewer
                 deaths, another process repeats the point.
         """
         groups = {crew.control: group for group, crew in self._crews.items()}

@@ -153,7 +153,7 @@ Actions = tuple[Action, ...]
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """One flow entry: it applies its actions, then continues in table `goto`; with neither, it drops the packet.
+    """One flow entry: applies its actions, then continues in table `goto`; with neither, drops the packet.
 
     Attributes:
         table: the table that contains the rule.

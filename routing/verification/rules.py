@@ -427,7 +427,7 @@ class RuleBook:
             router: their switch, for error messages.
 
         Raises:
-            PlanError: an action violates this.
+            PlanError: an action changes a destination or copies the ingress port.
         """
         facts = self._actions.one(actions)
         if facts.forbidden is not None:

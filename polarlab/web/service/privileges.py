@@ -54,7 +54,7 @@ def drop_privileges() -> None:
 
 
 def _become_page_user() -> None:
-    """Changes to a user who has no other processes: this process could signal and trace them."""
+    """Changes to a user who has no other processes, because this process could signal and trace them."""
     number = PAGE_NUMBER
     try:
         os.setgid(number)
