@@ -267,8 +267,8 @@ def _is_removable(pid: int) -> bool:
 def _is_left_page(pid: int) -> bool:
     """Returns whether a process serves a live page and the program that started the page has ended.
 
-    The starter has a thread that is named after the page's process. That process can change neither this name
-    nor its own user, and no other process has that user.
+    The starter has a thread that is named after the page's process. The page's process can change neither
+    this name nor its own user, and no other process has the same user.
     """
     found = _OF_PAGE.search(process_file(pid, "status"))
     if found is None:

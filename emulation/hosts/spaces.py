@@ -1,7 +1,7 @@
 """Spaces of hosts: the set of namespaces of each host, created by a keeper; starts programs in them.
 
 A program that starts on a host enters all namespaces of the host. Before other programs on the host can reach
-it, it gives up all rights on the machine. `setpriv` makes it the user who is root there, with only the
+it, it gives up all rights on the machine. `setpriv` makes it the user who is root on hosts, with only the
 capabilities that `nsenter` needs; after entering, these apply to the host alone. Both are programs of the
 machine and run before they see the host's file system.
 """
