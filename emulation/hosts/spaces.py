@@ -223,7 +223,7 @@ class HostSpace:
         self._home: tuple[int, int] | None = None  # device and inode of the working folder that is its home
 
     def start(self, argv: Sequence[str], **options: Any) -> subprocess.Popen[Any]:
-        """Starts a program as the host's root, in its working folder, with the environment of hosts.
+        """Starts a program as the host's root, in the host's working folder, with the environment of hosts.
 
         Args:
             argv: the program and its arguments.

@@ -57,7 +57,7 @@ class Channels:
     """
 
     def __init__(self, topology: Topology, virtual: int = 1) -> None:
-        """Numbers the channels.
+        """Assigns numbers to the channels.
 
         Args:
             topology: the graph of routers.

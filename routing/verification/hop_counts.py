@@ -188,7 +188,7 @@ def _delivered(steps: Steps, deliveries: Numbers) -> npt.NDArray[np.bool_]:
 
 
 def _one_more(most: Hops, least: Hops | None = None) -> Hops:
-    """Returns the hops from the state before the given next states, or _UNDECIDED.
+    """Returns the hops from a state, given those from its next states; _UNDECIDED if not known yet.
 
     Args:
         most: the maximum hops over the next states, for each host.
