@@ -15,7 +15,7 @@ _MAX_NAMED = 3
 
 @dataclass(frozen=True)
 class Headline(Event):
-    """A failure so far.
+    """What is known so far about a failure.
 
     Attributes:
         failed: names of the components that failed, such as `link:s1-s7`.

@@ -116,7 +116,8 @@ class TrafficDraining(Progress):
 
 @dataclass(frozen=True)
 class CollectiveProgress(Progress):
-    """A collective so far: segments received, and their rate as a fraction of all ranks' link rates.
+    """A collective so far: segments received, and their rate as a fraction of the sum of the ranks' link
+    rates.
 
     Attributes:
         seconds: seconds since its start.
@@ -175,7 +176,7 @@ class FlowProgress(Progress):
 
 @dataclass(frozen=True)
 class ProbesSent(Ongoing):
-    """How long probes have been sent so far, and how long they are sent in total, in s."""
+    """For how long probes have been sent so far, and for how long they are sent in total, in s."""
 
     seconds: float
     total_s: float
@@ -191,7 +192,7 @@ class ProbesSent(Ongoing):
 
 @dataclass(frozen=True)
 class ProgramsProgress(Ongoing):
-    """Command lines of the programs that still run `seconds` after the start of the traffic."""
+    """Command lines of the programs that are still running, `seconds` after the start of the traffic."""
 
     seconds: float
     lines: tuple[str, ...]
@@ -260,7 +261,7 @@ class CurvePointSimulated(Ongoing):
     """A point of a curve of a paper was simulated.
 
     Attributes:
-        seconds_left: upper bound of the time of all missing points in s; None if not known.
+        seconds_left: upper bound on the time for all missing points in s; None if not known.
     """
 
     curve: str

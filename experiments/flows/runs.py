@@ -54,7 +54,7 @@ def run_flow_traffic(
 
 
 def base_times_ms(fabric: LiveFabric, options: FlowOptions) -> dict[int, float]:
-    """Measures the completion times of flows of one byte in the empty fabric: handshake and first frame.
+    """Measures the completion times of one-byte flows in the empty fabric: handshake and first frame.
 
     Args:
         fabric: the fabric, up and without traffic.

@@ -1,4 +1,4 @@
-"""Ways around failures that packets take now, for the drawing of a fabric."""
+"""The ways that packets now take around failures, for the drawing of a fabric."""
 
 from __future__ import annotations
 

@@ -179,7 +179,7 @@ class Incident:
         self._on_progress(self)
 
     def _controller_acted_s(self) -> float | None:
-        """Returns the time from which the controller may have helped, else None; records its plan."""
+        """Returns the time from which the controller may have helped, or None. Records its plan."""
         controller, changed_s = self._fabric.controller, self.changed_s or 0.0
         with contextlib.suppress(PolarLabError):  # the controller's last report is a fatal error
             controller.catch_up()

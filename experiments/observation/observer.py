@@ -297,7 +297,7 @@ class Observer:
         self._plans_seen = len(controller.replans)
 
     def _report_routing(self) -> None:
-        """Reports new parameters of the routing, if they have changed."""
+        """Reports the routing's parameters if they have changed."""
         controller = self._fabric.controller
         if self._routing != controller.routing:
             self._routing = controller.routing

@@ -204,7 +204,7 @@ class _CurvesOfNetwork(SimulatedGroup[_PointOfCurve, StoredPoint]):
         )
 
     def prepare(self, _on_event: OnEvent) -> PlannedFabric:
-        """Plans the network without reporting events: its warnings are known for the papers' curves."""
+        """Plans the network without reporting events: warnings about the papers' networks are known."""
         return super().prepare(ignore)
 
     def simulation(self, point: _PointOfCurve) -> tuple[FabricOptions, SimulatedTraffic]:

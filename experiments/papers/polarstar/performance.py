@@ -1,7 +1,7 @@
 """Simulated performance of PolarStar and of the networks of Table 3 (Figs 9 and 10).
 
 The available copies of the paper lack the sizes of buffers and the numbers of virtual channels. Here a port
-has 128 flits, as in the PolarFly paper's simulator, divided among one channel per hop. The claims are
+has 128 flits, as in the PolarFly paper's simulator, divided among its channels, one per hop. The claims are
 orderings from text and curves; those of Fig 10 turn out the same if packets use any of four channels.
 """
 
