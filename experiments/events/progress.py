@@ -49,8 +49,8 @@ class Progress(Ongoing):
     """Report on current traffic.
 
     Attributes:
-        held: the longest times in the last second for which switches left frames waiting to be read; None if
-            they were not observed.
+        held: the longest times for which switches left frames unread in the last second; None if they were
+            not observed.
     """
 
     held: HeldLately | None = None
@@ -116,13 +116,12 @@ class TrafficDraining(Progress):
 
 @dataclass(frozen=True)
 class CollectiveProgress(Progress):
-    """A collective so far: segments received, and their rate as a fraction of the sum of the ranks' link
-    rates.
+    """A collective so far: segments received, and their rate as a fraction of the ranks' total link rate.
 
     Attributes:
         seconds: seconds since its start.
         segments: segments received.
-        accepted: their rate in the last second, as a fraction of all ranks' link rates.
+        accepted: their rate in the last second, as a fraction of the ranks' total link rate.
         latency_p99_ms: 99th percentile of recent latencies.
         done: fraction of the bytes of all iterations' messages that has arrived; None if not known.
     """

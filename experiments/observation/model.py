@@ -169,7 +169,7 @@ class CollectiveStatus:
         seconds: time since its start in s.
         done: fraction of the messages of all its iterations that has arrived; None if it is not known.
         expected_s: total length in s, extrapolated from the progress so far; None if too little is done.
-        accepted: bytes received in the last second, as a fraction of all ranks' link rates.
+        accepted: bytes received in the last second, as a fraction of the ranks' total link rate.
         latency_p99_ms: 99th percentile of recent latencies; None before the first.
     """
 

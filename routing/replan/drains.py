@@ -28,7 +28,7 @@ Pairs = set[tuple[int, int]]  # source and destination routers
 def without_drained_detours(plan: RoutePlan, drain: Drain) -> tuple[RoutePlan, Pairs]:
     """Returns a plan whose sources choose no detour that begins on, or leads to, a drained component.
 
-    Minimal paths stay in their groups; where one is drained, the rules for its destinations change.
+    Groups keep their minimal paths; where such a path is drained, the rules for its destinations change.
 
     Args:
         plan: the plan, with the groups of the whole fabric.
@@ -52,7 +52,7 @@ def without_drained_detours(plan: RoutePlan, drain: Drain) -> tuple[RoutePlan, P
 
 @dataclass(frozen=True)
 class _Filter:
-    """Removes drained detours from one switch's choice groups (those that rules of table SOURCE name).
+    """Removes drained detours from one switch's choice groups (groups that rules of table SOURCE name).
 
     Attributes:
         switch: the plan of the switch.

@@ -57,7 +57,7 @@ def measured(curves: Sequence[Curve], scale: Scale, settings: ComputeSettings) -
     Args:
         curves: the curves.
         scale: the scale.
-        settings: the folder, whose table has the known points and receives new ones, and the processes.
+        settings: the processes, and the folder, whose table has the known points and receives new ones.
 
     Raises:
         MachineError: a network does not fit into the memory, or a cluster does not answer.
