@@ -132,7 +132,7 @@ class Maintenance:
         return _outcome(components, after, self._planned(after), began_s, ended=True)
 
     def _planned(self, drain: Drain) -> Replanned:
-        """Replaces the current drain, and returns the report of its plan once all switches have the plan."""
+        """Makes a drain the current one; returns the report of its plan once all switches have that plan."""
         controller = self._fabric.controller
         if not controller.running:
             raise UsageError("the controller must run to divert traffic; start it first")

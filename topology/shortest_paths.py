@@ -77,7 +77,7 @@ class TabledTopology(Topology):
         return np.asarray(self.distance_table[np.asarray(sources), np.asarray(destinations)])
 
     def pairs_by_distance(self) -> dict[int, int]:
-        """Returns the number of ordered pairs of different routers at each distance, without a table.
+        """Counts the ordered pairs of different routers at each distance, without building a table.
 
         Returns:
             Distance in hops -> number of pairs, for every distance that occurs.

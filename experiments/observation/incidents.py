@@ -142,7 +142,7 @@ class Incident:
             probes.close()
 
     def _note(self, probes: PairProbes, now_s: float) -> None:
-        """Updates the counts, and reports once when all pairs deliver again."""
+        """Updates the counts, and reports the first time that all pairs deliver again."""
         lost = probes.lost(now_s)
         changes: dict[str, Any] = {
             "sent": probes.sent,
@@ -179,8 +179,7 @@ class Incident:
         self._on_progress(self)
 
     def _controller_acted_s(self) -> float | None:
-        """Returns the time from which the controller may have helped, or None; records the controller's
-        plan."""
+        """Returns when the controller may first have helped, or None; records the controller's plan."""
         controller, changed_s = self._fabric.controller, self.changed_s or 0.0
         with contextlib.suppress(PolarLabError):  # the controller's last report is a fatal error
             controller.catch_up()

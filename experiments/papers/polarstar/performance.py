@@ -133,7 +133,7 @@ def compared(curves: MeasuredCurves) -> Values:
 
 
 def adversarial_curves(scale: Scale) -> list[Curve]:
-    """Returns the curves of Fig 10: every group or supernode sends to one other over long minimal paths.
+    """Returns the curves of Fig 10: each group or supernode sends to another one over long minimal paths.
 
     Args:
         scale: the scale; at quick scale there are five small networks and coarse loads.
