@@ -41,7 +41,7 @@ class LinkFailures:
 
         Args:
             topology: the network, connected, of at least 2 routers.
-            seed: seed of the order of failure; a smaller share fails the first links of the same order.
+            seed: seed of the order of failure; with a smaller share, the first links of the same order fail.
         """
         order = failing_order(topology, seed)
         failed = order[: round(self.share * len(order))]
