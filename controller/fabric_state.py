@@ -209,7 +209,7 @@ class FabricState:
     # ---- queries ----
 
     def seen_by_neighbour(self, router: int, absent: Collection[int]) -> bool:
-        """Returns whether the port toward a router is up at any of its neighbours, except absent ones."""
+        """Returns whether any neighbour of a router, except absent ones, has its port to the router up."""
         ends = (end for record in self._records_of(router) for end in record.ends)
         return any(end[0] != router and end[0] not in absent and self._port_up(end) for end in ends)
 
@@ -274,7 +274,7 @@ class FabricState:
         return _set_down(record, now_s)
 
     def _release(self, record: _LinkRecord) -> list[SetPort]:
-        """Sets up the ports of a link that a controller set down, unless the link is still held down.
+        """Sets a link's ports up again if a controller set them down, unless the link is still held down.
 
         A disconnected switch cannot receive commands. Its ports stay recorded here and are set up when it is
         back; the switch's own note (`Installer.set_port`) may be lost by then.

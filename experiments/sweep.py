@@ -49,7 +49,7 @@ def run_sweep(
     on_event: OnEvent,
     watching: Watching = unwatched,
 ) -> int:
-    """Measures the points of a sweep that a folder does not have yet, and returns their number.
+    """Measures those points of a sweep that its folder does not have yet, and returns their number.
 
     Args:
         specified: specifications of all its points, from `specify_points`.
@@ -110,7 +110,7 @@ def _at_rate(one: PointOptions, rate_bps: int) -> PointOptions:
 
 
 def _largest_fabric(specified: Sequence[PointOptions]) -> FabricOptions:
-    """Returns the fabric to build first: if possible with link delay or loss, then with the longest queue."""
+    """Returns the fabric with the longest queue, if possible among those with link delay or loss."""
 
     def needs(fabric: FabricOptions) -> tuple[bool, int]:
         return fabric.links.impaired, fabric.links.queue_packets

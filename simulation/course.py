@@ -68,7 +68,7 @@ class Intervention(Protocol):
 
     @property
     def next_cycle(self) -> int | None:
-        """The cycle of the next change, not before the current one; None after the last change."""
+        """The cycle of the next change, the current cycle at the earliest; None after the last change."""
 
     def act(self, network: State) -> State:
         """Makes the next change, at the start of its cycle, and returns the changed network."""

@@ -1,4 +1,4 @@
-"""Layout of select groups' buckets that makes Open vSwitch divide traffic as planned, group by group.
+"""Layout of select groups' buckets that makes Open vSwitch divide traffic as planned in each group.
 
 Open vSwitch hashes a packet once at each switch, and the low bits of the hash choose one of 2^k slots: as
 many as there are buckets of equal weight, rounded up, at least 16 and at most 256. Buckets get slots in turn,

@@ -87,7 +87,8 @@ class Door:
         negotiated version.
 
         Args:
-            received: the bytes after those of the last call, whose messages must all have been taken.
+            received: the bytes that follow those of the last call; all messages of that call must have been
+                taken.
 
         Raises:
             MalformedMessage: a message is malformed; all earlier messages have been yielded.
@@ -111,7 +112,7 @@ class Door:
             del self._received[:start]
 
     def sent(self, messages: bytes) -> None:
-        """Records the requests among whole messages to the switch; only these may be answered."""
+        """Records which whole messages to the switch are requests: it may reply only to these."""
         place = 0
         while place < len(messages):
             _, kind, length, _ = _HEAD.unpack_from(messages, place)

@@ -51,7 +51,7 @@ def covered_s(observed: Iterable[Span], window: Span, reach_s: float) -> float:
     Args:
         observed: (start, end) of each observation, ascending.
         window: (start, end) of the window, on the same clock.
-        reach_s: time in s before and after each observation for which the observation also counts.
+        reach_s: each observation also covers this time in s before its start and after its end.
     """
     total, covered_until = 0.0, window[0]
     for begin_s, end_s in observed:

@@ -25,8 +25,8 @@ class HostBytes(NamedTuple):
     They are counted from before the first measured packet until the end of the run.
 
     Attributes:
-        sent, received: int64, hosts: bytes of the frames (without FCS) that each host sent to its switch and
-            received from it.
+        sent, received: int64 arrays, one entry per host: bytes of the frames (without FCS) that each host
+            sent to its switch and received from it.
         frames_sent: number of the frames that all hosts sent.
     """
 

@@ -112,7 +112,7 @@ class HeldSecond:
     stood_still_square: float = 0.0
 
     def held_s(self, switch: str) -> float:
-        """Returns the mean time in s for which a switch held a frame before it read it.
+        """Returns the mean time in s for which a switch held a frame before reading it.
 
         By Little's law, it is the mean number of waiting frames divided by the arrival rate, whatever the
         traffic.
@@ -138,7 +138,7 @@ class Held(NamedTuple):
     """The longest time for which a switch held frames in one second: its mean or root mean square.
 
     Attributes:
-        frame_times: that time in frame times, the time of a frame on a link.
+        frame_times: that time, in units of the time that a frame takes on a link.
         second: start of that second in s since the start of the traffic; arbitrary in live reports.
         switch: name of the switch.
     """

@@ -101,7 +101,8 @@ def _own_four_color_rule() -> ColourRule:
 def _two_color_rule() -> ColourRule:
     """Returns the rule of section 6.1.
 
-    Toward a higher group, gateways have the source's colour; toward a lower one, any but the destination's.
+    Toward a higher group, gateways have the source's colour; toward a lower one, any colour except the
+    destination's.
     """
     same, all_pairs = np.eye(2, dtype=bool), np.ones((2, 2), bool)
     return ColourRule(np.stack([all_pairs, same]), np.stack([~same, all_pairs]), strict=True)

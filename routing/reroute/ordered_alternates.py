@@ -63,7 +63,7 @@ _SEQUENCES: tuple[Callable[[_Request], int], ...] = (
 
 
 class OrderedSearch(AlternateSearch):
-    """Search for the alternates that keep to an order of channels, router by router.
+    """Search, router by router, for the alternates that keep to an order of channels.
 
     Attributes:
         ranks: int64 array: the rank of each channel; they ascend along every packet's path, under any

@@ -129,7 +129,7 @@ def min_hops(cost: Hops, lost: int) -> tuple[int, int] | None:
 
     Args:
         cost: neighbours by tags, doubled hops; preferred entries are lower by one than equal others.
-        lost: the row of the lost neighbour, which does not serve.
+        lost: the row of the lost neighbour, which is not used.
     """
     best: tuple[int, int, int] | None = None
     for first, end in ((lost + 1, len(cost)), (0, lost)):

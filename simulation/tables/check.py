@@ -161,7 +161,7 @@ def check_against_walk(
     seed: int = 0,
     failure: Failure = NO_FAILURE,
 ) -> None:
-    """Checks that forwarding tables treat random packets at random switches like the plan's rules.
+    """Checks that forwarding tables treat random packets at random switches as the plan's rules do.
 
     Args:
         plan: the plan.

@@ -156,7 +156,7 @@ class SwitchRules:
     def _follow(
         self, best: Numbers, packet: Packet, treat: Callable[[Table, Packet], Treatments]
     ) -> Treatments:
-        """Returns the treatment of packets by rules and by the tables in which they continue.
+        """Returns the treatment of packets by rules and by the tables to which the rules pass them.
 
         Args:
             best: the rule that applies to each column of the treatment; -1 for none.
@@ -344,7 +344,7 @@ class _TagTreatments:
     """The treatment of tagged packets.
 
     Attributes:
-        treatments: the treatment by the router that the tag names.
+        treatments: the treatment for each router that the tag may name.
         popped: the next table and the packet as it arrives there, if the router removes its own tag; else
             None.
     """
