@@ -175,13 +175,13 @@ class FabricState:
         return commands
 
     def adopt(self, router: int, port: int) -> None:
-        """Records a port that an earlier controller set down, so that this controller sets it up again."""
+        """Records a port that an earlier controller set down, so that this controller brings it up again."""
         record = self._by_end.get((router, port))
         if record:
             record.set_down.add((router, port))
 
     def release_adopted(self) -> list[SetPort]:
-        """Sets up the ports recorded by `adopt`, except those of links that are held down.
+        """Brings up the ports recorded by `adopt`, except those of links that are held down.
 
         Call it once all switches have described their state.
         """
@@ -274,10 +274,10 @@ class FabricState:
         return _set_down(record, now_s)
 
     def _release(self, record: _LinkRecord) -> list[SetPort]:
-        """Sets a link's ports up again if a controller set them down, unless the link is still held down.
+        """Brings up a link's ports if a controller set them down, unless the link is still held down.
 
-        A disconnected switch cannot receive commands. Its ports stay recorded here and are set up when it is
-        back; the switch's own note (`Installer.set_port`) may be lost by then.
+        A disconnected switch cannot receive commands. Its ports stay recorded here and are brought up when it
+        is back; the switch's own note (`Installer.set_port`) may be lost by then.
         """
         if record.held:
             return []
@@ -321,7 +321,7 @@ def _set_down(record: _LinkRecord, now_s: float) -> list[SetPort]:
     If one of its switches is lost or has no rules, the port of the other switch is set down.
 
     Does nothing while a port of the link is administratively down: a port that someone else set down must not
-    be set up later by this controller.
+        be brought up later by this controller.
     """
     end = next((end for end in record.ends[::-1] if end[0] not in record.held_for), record.ends[1])
     if end in record.admin_down or record.set_down & record.admin_down:

@@ -16,7 +16,7 @@ EVERY_S = 0.05
 
 @contextlib.contextmanager
 def beating() -> Iterator[None]:
-    """Keeps the pulse up in the block: a timer whose signal wakes the main thread and does nothing else."""
+    """Runs the pulse during the block: a timer whose signal wakes the main thread and does nothing else."""
     signal.signal(signal.SIGALRM, lambda *_: None)
     signal.setitimer(signal.ITIMER_REAL, EVERY_S, EVERY_S)
     try:

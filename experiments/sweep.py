@@ -94,7 +94,7 @@ def run_sweep(
 
 
 def _check_plans(fabrics: Sequence[FabricOptions]) -> None:
-    """Raises UsageError if the graph does not support a routing, before any point is measured.
+    """Raises UsageError, before any point is measured, if the graph does not support a routing.
 
     Each plan is made for this check and discarded. A single plan is left to the first point.
     """

@@ -58,7 +58,7 @@ class _OwnPackages(MetaPathFinder):
     def find_spec(
         self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
-        """Returns the specification of one of the project's packages, else None.
+        """Returns the import specification if the module is one of the project's packages, else None.
 
         Raises:
             SharedFilesError: another distribution has replaced files of the packages.

@@ -215,7 +215,7 @@ class SimulatedFaults:
         return frozenset(e.routers[0] for e in self._now.down if e.kind is not ComponentKind.LINK)
 
     def _failure(self) -> Failure:
-        """Returns the failure that switches see: ports that are down and dead routers."""
+        """Returns the failure that switches see: dead routers, and ports that are down."""
         hang = ComponentKind.HANG
         down = [component for component in self._now.down if component.kind is not hang]
         down += [component for component in self._controller_view.down if component.kind is hang]

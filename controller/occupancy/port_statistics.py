@@ -25,7 +25,7 @@ MAX_AGE_S = EVERY_S  # time from a request to its reply beyond which the reply d
 
 
 class PortCounters(NamedTuple):
-    """Bytes that a port has sent and packets that it has dropped, since it came up."""
+    """Bytes that a port has sent, and packets that it has dropped, since the port came up."""
 
     sent_bytes: int
     dropped_packets: int

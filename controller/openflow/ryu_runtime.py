@@ -299,7 +299,7 @@ class SwitchSocket:
             self._received = self._door.messages(received)
 
     def _take_some(self) -> tuple[int, bytes]:
-        """Takes some messages; returns how many, and the bytes of the ones that the controller reads."""
+        """Takes some messages; returns their number, and the bytes of those that the controller reads."""
         taken, cost, messages = 0, 0, bytearray()
         try:
             while cost < connections.TURN_BYTES and (message := next(self._received, None)) is not None:

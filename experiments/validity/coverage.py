@@ -62,7 +62,7 @@ def covered_s(observed: Iterable[Span], window: Span, reach_s: float) -> float:
 
 
 def note_time(spans: list[Span], time_s: float, longest_s: float) -> None:
-    """Adds the time of a reading to the spans of regular readings.
+    """Extends the spans of regular readings by the time of a reading.
 
     Args:
         spans: the spans, ascending; the last one is extended, or a new one starts.

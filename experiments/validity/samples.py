@@ -73,7 +73,7 @@ class ControllerSamples:
     stops: list[Span] = field(default_factory=list)
 
     def coverage(self, window: Span) -> Coverage:
-        """Returns the time of a window in which the controller ran; a run with any stop is not valid."""
+        """Returns for how long the controller ran in a window; a run with any stop is not valid."""
         stopped_s, window_s = covered_s(self.stops, window, 0.0), window[1] - window[0]
         ended = f"it was stopped for {stopped_s:.2g} s" if stopped_s else ""
         return Coverage("a running controller", window_s - stopped_s, window_s, ended, max_missed=0.0)
@@ -185,7 +185,7 @@ class HeldSamples:
         return HeldLately(mean, rms) if mean and rms else None
 
     def coverage(self, window: Span) -> Coverage:
-        """Returns the time of a window in which frames held by switches were sampled."""
+        """Returns for how long frames held by switches were sampled in a window."""
         spans = [(second.begin_s, second.end_s) for second in self.seconds]
         seconds = covered_s(spans, window, _BETWEEN_SECONDS_S)
         return Coverage("held frames", seconds, window[1] - window[0], self.ended)

@@ -174,7 +174,7 @@ class ColouredDragonfly:
         return np.asarray(self.straight[router] < _FAR)
 
     def goes_straight_to(self, destination: int) -> npt.NDArray[np.bool_]:
-        """Returns, for each router, whether packets to a destination leave it over its own global links.
+        """Returns, for each router, whether it sends packets to a destination over its own global links.
 
         Args:
             destination: the destination router.
@@ -194,7 +194,8 @@ class ColouredDragonfly:
         return np.asarray(self.rank[far_group] > self.rank[near_group]).astype(np.int64)
 
     def own_gateways(self, router: int) -> dict[int, tuple[int, ...]]:
-        """Returns gateways for own packets that must avoid the router's global link; transit packets take it.
+        """Returns gateways for packets of own hosts, which must avoid a global link that transit packets
+        take.
 
         Args:
             router: the source.

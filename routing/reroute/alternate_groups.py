@@ -125,7 +125,7 @@ class AlternateGroups:
 
     @cached_property
     def _port_buckets(self) -> Numbers:
-        """For each port number, the number of the bucket that outputs to the port; 0 if it is not minimal."""
+        """For each port number, the number of the bucket that outputs to it; 0 if the port is not minimal."""
         ports = np.unique(self._port_sets.ports)
         numbers = np.zeros(int(ports.max(initial=0)) + 1, np.intp)
         numbers[ports] = [self._buckets.number((port, False, None)) for port in ports.tolist()]

@@ -127,7 +127,8 @@ class SwitchRules:
         return popped is not None and not self._is_untagged(popped, 0)
 
     def _after_tag(self, mark: int) -> Treatments | None:
-        """Returns the treatment of packets after the router has removed its tag; None if it keeps the tag."""
+        """Returns the treatment of packets after the router has removed its own tag; None if it keeps
+        that."""
         start = self._first.link_start(Packet(KEPT, mark, Ingress.LINK))
         popped = None if start is None else self._tag_treatments(*start).popped
         return None if popped is None else self._treatments(*popped)

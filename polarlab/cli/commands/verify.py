@@ -65,7 +65,7 @@ def run(arguments: argparse.Namespace) -> Status:
 
 
 def _check_deadlock_options(arguments: argparse.Namespace) -> None:
-    """Raises UsageError if options that need --deadlock lack it, or if files to write cannot be created."""
+    """Raises UsageError if options are given without the --deadlock they need, or files cannot be created."""
     from polarlab.api.analysis.deadlocks import check_certificate, virtual_channels_of
     from polarlab.api.graphs import check_drawing
 
