@@ -90,7 +90,8 @@ class SimulationRun:
         network: the network; its fields may be replaced between periods.
         routers: settings of routers and links.
         progress: called with simulated cycles and arrived packets after every period.
-        interventions: changes to the network, each at its own cycle; those of one cycle in this order.
+        interventions: changes to the network, each at its own cycle; changes of the same cycle are made in
+            this order.
         interrupted: whether Ctrl-C or a signal ended the run.
         status: result of the kernel, or DEADLOCKED.
         begin: cycle in which the last iteration of an application started.

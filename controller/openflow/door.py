@@ -308,7 +308,7 @@ def _length(message: bytes, place: int, least: int, end: int | None = None, *, a
         message: the whole message.
         place: offset of the entry.
         least: length of the shortest such entry.
-        end: offset at which the entry must end at the latest; by default the end of the message.
+        end: largest offset at which the entry may end; by default the end of the message.
         at: offset of the length within the entry.
     """
     room = (len(message) if end is None else end) - place

@@ -130,7 +130,7 @@ def acted_s(
 
     Args:
         failures: (time, report) of the controller's plans for the failure.
-        ports_set_s: times at which it set ports down or up.
+        ports_set_s: times at which the controller set ports down or up.
         fail_s: time of the failure.
     """
     times_s = [time_s - report.seconds + report.planning_s for time_s, report in failures]

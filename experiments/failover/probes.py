@@ -21,7 +21,7 @@ class Probes:
     """Probes of a run, with the times at which each was sent and arrived.
 
     Attributes:
-        streams: probed pairs with their interval; the index of a stream is the flow of its probes.
+        streams: probed pairs with their interval; the index of a stream is the flow number of its probes.
         sent_s, pair, flow: arrays over all probes in order of time: due time in s, pair and flow.
         arrived: bool array: whether each probe arrived.
         arrived_s, hops: arrays: time of arrival in s (inf for lost probes), and hops (0 for lost probes).

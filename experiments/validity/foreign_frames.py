@@ -72,7 +72,7 @@ def foreign_doubt(
         verb: what hosts did with these frames, `sent` or `received`.
         names: names of the hosts.
         carried: bytes that each host's link carried in this direction.
-        measured: bytes of the measured frames among them.
+        measured: of these, the bytes of measured frames.
         max_bytes: bytes of other frames that each link may carry in addition to the share MAX_SHARE of its
             measured bytes.
     """

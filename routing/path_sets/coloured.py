@@ -194,8 +194,7 @@ class ColouredDragonfly:
         return np.asarray(self.rank[far_group] > self.rank[near_group]).astype(np.int64)
 
     def own_gateways(self, router: int) -> dict[int, tuple[int, ...]]:
-        """Returns gateways for packets of own hosts, which must avoid a global link that transit packets
-        take.
+        """Returns gateways for own hosts' packets that must avoid a global link of the router.
 
         Args:
             router: the source.

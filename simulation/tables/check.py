@@ -127,7 +127,7 @@ def next_hop_of(topology: Topology, router: int, port: int, packet: Packet) -> N
         topology: the graph of routers.
         router: the switch's router.
         port: the port through which the packet leaves.
-        packet: its fields as it leaves.
+        packet: the packet's fields as it leaves.
     """
     vlan = packet["vlan_vid"]
     tag = NO_TAG if vlan == NO_VLAN else router_of_tag(vlan)

@@ -127,8 +127,7 @@ class SwitchRules:
         return popped is not None and not self._is_untagged(popped, 0)
 
     def _after_tag(self, mark: int) -> Treatments | None:
-        """Returns the treatment of packets after the router has removed its own tag; None if it keeps
-        that."""
+        """Returns the treatment of packets after the router has removed its own tag; None if it does not."""
         start = self._first.link_start(Packet(KEPT, mark, Ingress.LINK))
         popped = None if start is None else self._tag_treatments(*start).popped
         return None if popped is None else self._treatments(*popped)
@@ -239,7 +238,7 @@ class SwitchRules:
         """Writes the last rule of `for_all` into columns that have no rule or one of lower priority.
 
         Args:
-            best: the best rule so far for each destination or tag; it is updated.
+            best: the best rule so far for each destination or tag; updated in place.
             columns: the range of `best` to update.
             for_all: rules that match all destinations, by ascending priority.
         """
