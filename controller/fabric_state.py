@@ -29,7 +29,7 @@ FLAPS, FLAP_WINDOW_S = 3, 10.0
 FIRST_HOLD_S, LONGEST_HOLD_S = 0.5, 16.0
 # A switch counts as lost this long after its connection ended.
 LOST_AFTER_S = 0.2
-# A held-down port that someone else sets up is set down again after at least this time.
+# A held-down port that someone else brings up is set down again after at least this time.
 REPEAT_S = 0.5
 # Replanning waits until nothing has changed for SETTLE_S, but at most LONGEST_WAIT_S: one failure of a switch
 # arrives as many port events.
