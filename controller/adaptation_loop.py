@@ -77,7 +77,7 @@ class AdaptiveLoop:
         return taken
 
     def use_routing(self, name: str) -> None:
-        """Changes the parameters of the adaptive law and of the control loop; detours in use are kept.
+        """Changes the parameters of the law and those of the control of groups; detours in use are kept.
 
         Args:
             name: name of the plan's routing with the new parameters.
