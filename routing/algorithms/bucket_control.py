@@ -333,7 +333,7 @@ class SwitchAdapter:
         return self._groups
 
     def use_law(self, law: Law, control: Control) -> None:
-        """Switches to another control law; buckets, running means and rest periods are kept.
+        """Changes the control law; buckets, running means and rest periods are kept.
 
         Args:
             law: the control law.
