@@ -110,7 +110,7 @@ def _figure(place: Path, content: bytes) -> PageFigure:
 
 
 def table_of(rows: Sequence[Mapping[str, str]], texts: Sequence[str]) -> PageTable | None:
-    """Returns a table of rows with the same columns; None without rows.
+    """Returns a table of rows with the same columns; None if there are no rows.
 
     Args:
         rows: rows as column -> text.

@@ -246,7 +246,7 @@ def _unsent_doubts(record: RunRecord) -> list[str]:
 
 
 def _foreign_doubts(record: RunRecord) -> list[str]:
-    """Returns the reasons to doubt generated traffic because hosts sent or received other frames."""
+    """Returns the reasons to doubt generated traffic because hosts sent or received further frames."""
     carried = record.host_bytes
     # Programs of the run itself belong to it, and so do probes of the live page after a scheduled failure.
     besides = record.programs or record.traffic.faults
@@ -325,7 +325,7 @@ def _evidence(record: RunRecord) -> Evidence:
 
 
 def _lost_elsewhere(record: RunRecord) -> tuple[int | None, int | None]:
-    """Returns the packets that the whole run lost outside queues: (not because of failures, because of them).
+    """Returns the packets that the whole run lost outside queues: (without failures, because of failures).
 
     Both are None if not known.
     """

@@ -126,7 +126,7 @@ class FabricSession:
 
     @one_at_a_time
     def restore(self, text: str) -> tuple[Component, ...]:
-        """Restores components and returns them; those that work are not changed."""
+        """Restores components and returns them; working ones are not changed."""
         if text == "all":
             return self._restore_all()
         components = self.named(text)

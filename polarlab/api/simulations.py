@@ -86,7 +86,7 @@ def saturation(
 
     Raises:
         UsageError: as for `simulate`.
-        KeyboardInterrupt: Ctrl-C; its `result` has the loads that were tried until then.
+        KeyboardInterrupt: Ctrl-C; the exception's `result` has the loads that were tried until then.
 
     Examples:
         >>> saturation("polarfly", q=3, pattern="tornado", cycles=1000, precision=0.1)

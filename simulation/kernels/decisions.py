@@ -204,7 +204,7 @@ def _is_congested(state: State, port: int) -> bool:
 
 @inlined
 def _next_outcome(state: State, outcome: int, destination: int) -> int:
-    """Follows an outcome to the next router and returns the packet's first outcome there; DROP at the end."""
+    """Follows an outcome to the next router and returns the first outcome there; DROP at the path's end."""
     router = state.inputs[state.outputs[state.outcomes[outcome, OUT_PORT], PEER], OWNER]
     tag, layer, following = state.outcomes[outcome, OUT_TAG], state.settings[UNTAGGED], DROP
     if tag == router:
