@@ -1,4 +1,4 @@
-"""The process of a command: its exit status, signals and error stream, and the folders of its programs."""
+"""The process of a command: its exit status, signals, error stream, and folders where it finds programs."""
 
 from __future__ import annotations
 

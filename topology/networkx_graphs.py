@@ -101,8 +101,8 @@ def to_networkx(topology: Topology, hosts: int = 1) -> nx.Graph:
 
     Returns:
         An `nx.Graph`, or an `nx.MultiGraph` if two routers have parallel links. Its nodes are the routers
-        0 .. N - 1, ascending; its links ascend by their ends, the lower one first. Their attributes are
-        listed at the top of this module. The graph's own attributes are the family (`name`), the parameters,
+    0 .. N - 1, ascending; its links are sorted by their ends, and each starts at its lower end. Attributes
+    of nodes and links are listed at the top of this module. The graph's own attributes are the family (`name`), the parameters,
         and the name of the clusters (`groups`).
     """
     import networkx as nx

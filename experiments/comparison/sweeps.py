@@ -73,7 +73,7 @@ def _paired_routings(sweeps: Sequence[AnySweep]) -> list[dict[str, str]]:
 
 
 def _role(name: str) -> str:
-    """Returns the role of a routing, `minimal`, `not minimal` or `adaptive`; its name if it is unknown."""
+    """Returns a routing's role: `minimal`, `not minimal` or `adaptive`; for unknown routings, the name."""
     try:
         found = routing(name)
     except UsageError:  # the name is from another version

@@ -95,7 +95,7 @@ def figures_of(folder: Path, figures: Mapping[str, Drawn]) -> tuple[PageFigure, 
 
     Args:
         folder: folder of the results.
-        figures: name -> figure; names are paths within the folder without suffix.
+        figures: name -> figure; names are paths within the folder, without file extensions.
     """
     return tuple(_figure(folder / name, image(figure, "svg")) for name, figure in figures.items())
 

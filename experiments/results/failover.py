@@ -146,7 +146,7 @@ class FailoverSummary:
         """Returns the reason why the result is negative, a sentence; None if it is not.
 
         Args:
-            troubles: differences between the fabric at the end and before, one sentence each.
+            troubles: problems during the demonstration or at its end, one sentence each.
         """
         if troubles:
             return troubles[0]

@@ -387,7 +387,7 @@ class Summary(FabricSettings):
 
     @property
     def doubt(self) -> str:
-        """The doubt about the result and its remedy, for a heading; empty if it is valid."""
+        """The doubt about the result and its remedy, for a heading; empty if the result is valid."""
         return "" if self.fidelity.valid else f"{self.engine.doubt}{self.remedy}"
 
     @property

@@ -325,7 +325,7 @@ def _evidence(record: RunRecord) -> Evidence:
 
 
 def _lost_elsewhere(record: RunRecord) -> tuple[int | None, int | None]:
-    """Returns the packets that the whole run lost outside queues: (without failures, because of failures).
+    """Returns the whole run's losses outside queues, in packets: (not because of failures, because of them).
 
     Both are None if not known.
     """

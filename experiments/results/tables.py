@@ -205,7 +205,7 @@ def read_csv_text(text: str, header: Collection[str], later: Sequence[str] = ())
 
 @contextlib.contextmanager
 def reporting_corruption(*folders: Path) -> Iterator[None]:
-    """Converts errors about values of damaged files to a ParameterError that names the folders."""
+    """Converts the block's errors about wrong values in files to a ParameterError that names the folders."""
     try:
         with np.errstate(all="ignore"):  # drawing damaged numbers must not print warnings
             yield

@@ -100,7 +100,7 @@ def _by_groups() -> dict[str, Family]:
 
 
 def designs(radix: int, supernode: str | None = None) -> list[Design]:
-    """Returns the PolarStars of a network radix, the largest first.
+    """Returns the PolarStars with a given network radix, the largest first.
 
     Args:
         radix: network radix q + 1 + d', 3 or more.

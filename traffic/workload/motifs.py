@@ -164,7 +164,7 @@ class Motif:
         return tuple(map(int, words))
 
     def default_ranks(self, hosts: int) -> int:
-        """Returns the default number of ranks, at least 2: the most that hosts allow in a grid with equal sides.
+        """Returns the default number of ranks: the most hosts that fill a grid with equal sides; at least 2.
 
         Args:
             hosts: number of hosts, at least 2.

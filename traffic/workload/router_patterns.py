@@ -238,7 +238,7 @@ def next_groups(
 def group_permutation(
     topology: Topology, routers: RouterIndices, generator: np.random.Generator
 ) -> RouterIndices:
-    """Returns, for each router, the router at the same position in its group's partner.
+    """Returns, for each router, the router at the same position in its group's partner group.
 
     The partners are a random permutation of the groups without fixed points.
 

@@ -42,7 +42,7 @@ class ApplicationRecord:
 
 @dataclass(frozen=True)
 class SimulationCounts:
-    """Input for the files of a simulation; small, as it does not include the fabric's plan.
+    """Data from which a simulation's files are written; small, as the fabric's plan is not included.
 
     Attributes:
         fabric: specification of the fabric.

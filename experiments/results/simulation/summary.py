@@ -181,7 +181,7 @@ def is_stable(result: SimulationResult) -> bool:
 
 
 def latency_quantiles(result: SimulationResult) -> SimulatedLatencies:
-    """Returns mean and quantiles of the latencies of a simulation in cycles."""
+    """Returns mean and quantiles, in cycles, of a simulation's latencies."""
     if not result.delivered:
         return SimulatedLatencies(None, None, None, None, None)
     # The middle of a histogram bin may exceed the largest latency in it.

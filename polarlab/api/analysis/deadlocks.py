@@ -31,7 +31,7 @@ def virtual_channels_of(text: str) -> int:
     """Returns the number of virtual channels that a text names.
 
     Args:
-        text: `one`, or `hop:N` for N virtual channels that packets change by hop.
+        text: `one`, or `hop:N` for N virtual channels, which packets change at each hop.
 
     Raises:
         ParameterError: the text is something else.

@@ -301,7 +301,7 @@ def _check_uses(name: str, item: AnyItem, seeds: int | None, scheduler: str | No
 def _item(
     paper: str, name: str, scale: Scale, settings: ComputeSettings, *, needed: bool
 ) -> ReproducedItem | None:
-    """Computes a figure or table of a paper and compares it with its claims.
+    """Computes a figure or table of a paper and compares it with the paper's claims.
 
     Args:
         paper: name of the paper.
