@@ -145,7 +145,7 @@ HOST_COLUMNS: Columns = {
 
 
 def csv_cell(value: object) -> str:
-    """Returns a value as the text of a cell in a file; None is empty."""
+    """Returns a value as the text of a cell in a file; an empty text for None."""
     return "" if value is None else str(value).lower() if isinstance(value, bool) else str(value)
 
 

@@ -69,7 +69,7 @@ class Drops:
 
 
 def measure_loads(fabric: LiveFabric, seconds: float) -> tuple[LinkLoad, ...]:
-    """Measures the loads of all links, one per direction, in the next `seconds`; highest first.
+    """Measures the loads of all links in the next `seconds`, one load per direction; highest first.
 
     Raises:
         MachineError: the queues cannot be read.

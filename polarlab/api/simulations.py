@@ -114,7 +114,7 @@ def crosscheck(
 
     Raises:
         ParameterError: the results are of a different kind, or cannot be simulated.
-        UsageError: an option is given for results, or cannot be run.
+        UsageError: an option is given together with results, or cannot be run.
         MachineError: packets are to be measured, and this process does not run as root.
 
     Examples:

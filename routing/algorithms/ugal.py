@@ -90,7 +90,7 @@ def ugal_plan(
         intermediates: the maximum number of intermediate routers of a group, at least 1; it limits
             candidates, not buckets.
         buckets: the number of buckets of a group, 2 to 256.
-        over: path set of minimal paths and of paths to and from the intermediate router; `min` for all
+        over: path set for minimal paths, and for paths to and from the intermediate router; `min` for all
             shortest paths.
 
     Raises:
@@ -226,7 +226,7 @@ class _ByPaths:
 
 
 def _means(hops: npt.NDArray[np.int16]) -> Sequence[float]:
-    """Returns the mean of each row; its rounding does not depend on the number of rows.
+    """Returns the mean of each row, with rounding that does not depend on the number of rows.
 
     Args:
         hops: int16 array, intermediates x destinations.
@@ -245,7 +245,7 @@ class _Design:
     hops: dict[float, float] = field(default_factory=dict)
 
     def shared(self, hops: Iterable[float]) -> Iterator[float]:
-        """Yields the given hops, with one object for equal numbers, as few of tens of millions differ."""
+        """Yields the given hops, with one object for equal numbers: of tens of millions, few are distinct."""
         return (self.hops.setdefault(one, one) for one in hops)
 
 

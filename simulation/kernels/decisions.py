@@ -52,7 +52,7 @@ _CONGESTION_COST = 1 << 40  # of a congested global link; higher than the cost o
 
 @inlined
 def lookup_index(state: State, layer: int, router: int, key: int) -> int:
-    """Returns the index in `State.lookups` of a layer's entry for a key at a router.
+    """Returns the index in `State.lookups` for a key at a router, in a lookup layer.
 
     Args:
         state: the simulation.

@@ -176,7 +176,7 @@ class DeadlockRecord:
 
 @dataclass(frozen=True)
 class BatchInterval(Interval):
-    """Mean over the batches of a window with its confidence interval (Student's t).
+    """Mean over the batches of a window, and its confidence interval (Student's t).
 
     Attributes:
         mean: arithmetic mean of the batches.
