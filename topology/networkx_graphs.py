@@ -101,7 +101,7 @@ def to_networkx(topology: Topology, hosts: int = 1) -> nx.Graph:
 
     Returns:
         An `nx.Graph`, or an `nx.MultiGraph` if two routers have parallel links. Its nodes are the routers
-    0 .. N - 1, ascending; its links are sorted by their ends, and each starts at its lower end. Attributes
+        0 .. N - 1, ascending; its links are sorted by their ends, each with its lower end first. Attributes
         of nodes and links are listed at the top of this module. The graph's own attributes are the family
         (`name`), the parameters, and the name of the clusters (`groups`).
     """

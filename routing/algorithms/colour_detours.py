@@ -115,7 +115,7 @@ class ColourDetours:
 
         Returns:
             The destination's group, its colour and the destination; if there are many groups, the index of a
-        set of groups, the colour, and -1.
+            set of groups, the colour, and -1.
         """
         return self._spans[destination]
 
@@ -267,7 +267,7 @@ class ColourDetours:
         return np.asarray(entries[(straight == 1) | by_gateway])
 
     def _leads_to(self, entries: npt.NDArray[np.int64], destination: int) -> npt.NDArray[np.bool_]:
-        """Returns, per entry, whether its colour is below the destination's and its group linked to it."""
+        """Returns, per entry, whether its group has a link to the destination, and its colour is lower."""
         of = self.coloured
         linked = np.zeros(of.dragonfly.trunking.groups, bool)
         linked[of.dragonfly.group_of[of.dragonfly.neighbours(destination)]] = True

@@ -117,7 +117,7 @@ def _source_table(
 
 
 def _choices(view: RouterView) -> tuple[int, ...]:
-    """Returns the number that names the choice group toward each router, in router order; 0 for this one."""
+    """Returns, for each router, the number that names the choice group toward it; 0 for this router."""
     adjacent = {neighbour for neighbour, _ in view.neighbour_ports()}
     return tuple(
         group_number(GroupRole.CHOICE_NEAR if other in adjacent else GroupRole.CHOICE_FAR, port)
