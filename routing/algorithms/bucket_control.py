@@ -125,7 +125,7 @@ class Control:
 
 @dataclass
 class AdaptiveGroup:
-    """A group, each of whose buckets points at one of its candidates; candidate 0 is the minimal path.
+    """A group whose buckets each point at one of the group's candidates; candidate 0 is the minimal path.
 
     Attributes:
         group: the group as in the plan.
