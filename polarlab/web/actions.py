@@ -81,7 +81,10 @@ class PageVerbs(SessionVerbs):
     # ---- failures ----
 
     def fail(self, elements: str) -> tuple[str, ...]:
-        """Makes links or switches fail, and probes meanwhile; see `SessionVerbs.fail`. Refuses if all have failed."""
+        """Makes links or switches fail, and probes meanwhile; see `SessionVerbs.fail`.
+
+        Refuses if all of them have failed already.
+        """
         with self._incident("fail", elements):
             return super().fail(elements)
 
