@@ -63,16 +63,16 @@ def parse_process(text: str, unit: TimeUnit = SECONDS) -> FaultProcess:
         name, _, value = word.strip().partition("=")
         if name not in (*_KINDS, _REPAIR):
             raise ParameterError(
-                f"drawn faults must name only {', '.join(_KINDS)} and {_REPAIR}, as in {unit.form}, got "
+                f"random faults must name only {', '.join(_KINDS)} and {_REPAIR}, as in {unit.form}, got "
                 f"{quoted(text)}"
             )
         if name in times_s:
-            raise ParameterError(f"drawn faults must name {name} only once, got {quoted(text)}")
+            raise ParameterError(f"random faults must name {name} only once, got {quoted(text)}")
         times_s[name] = _parse_time(name, value, unit)
     mtbf_s = {kind: times_s[name] for name, kind in _KINDS.items() if name in times_s}
     if not mtbf_s or _REPAIR not in times_s:
         raise ParameterError(
-            f"drawn faults must have {_REPAIR} and at least one of {', '.join(_KINDS)}, as in {unit.form}, "
+            f"random faults must have {_REPAIR} and at least one of {', '.join(_KINDS)}, as in {unit.form}, "
             f"got {quoted(text)}"
         )
     return FaultProcess(mtbf_s, times_s[_REPAIR], unit)
@@ -113,7 +113,7 @@ def draw_faults(process: FaultProcess, topology: Topology, seed: int, end_s: flo
     expected = sum(end_s / mtbf_s for mtbf_s in process.mtbf_s.values())
     if expected > MAX_FAILURES:
         raise ParameterError(
-            f"number of drawn faults must be at most {MAX_FAILURES}, got {expected:.0f} in {end_s:g} "
+            f"number of random faults must be at most {MAX_FAILURES}, got {expected:.0f} in {end_s:g} "
             f"{process.unit.name}; choose a longer "
             "time between failures"
         )

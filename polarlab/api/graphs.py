@@ -314,7 +314,7 @@ def nearest_members(
     if group not in (None, *SERIES):
         raise UsageError(f"group must be one of {', '.join(SERIES)}, got {group!r}{hint(str(group), SERIES)}")
     if prices is not None and not costs:
-        raise UsageError("--prices needs --costs, as in: polarlab families --radix 32 --costs")
+        raise UsageError("--prices needs --costs, as in: polarlab families --radix 32 --costs --prices FILE")
     priced = prices_from(prices) if costs else None
     chosen = {name: family for name, family in _by_groups().items() if group in (None, family.group)}
     nearest = {name: nearest_member(family, radix, endpoints) for name, family in chosen.items()}

@@ -192,13 +192,13 @@ class _RouterSearch:
         behind: list[NextHopBlocks],
         safe: Callable[[npt.NDArray[np.int16]], Mask],
     ) -> dict[int, list[_Assignment]]:
-        """Returns the untagged alternates of blocks, by row of the next hop that is lost.
+        """Returns row of a lost next hop -> untagged alternates of the blocks behind it.
 
         Blocks without an untagged alternate are left out.
 
         Args:
-            blocks: all destinations.
-            behind: the blocks that need alternates, by next hop.
+            blocks: the blocks of all destinations.
+            behind: for each next hop, the blocks that need an alternate if it is lost.
             safe: see `_protect`.
         """
         behind = [one for one in behind if one.next_hop >= 0]
