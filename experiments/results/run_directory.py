@@ -22,6 +22,8 @@ from topology.errors import DISK_FULL, MachineError, ParameterError, UsageError
 from topology.files.reading import (
     GRAPH_BYTES,
     RESULT_BYTES,
+    ChangedFileError,
+    FileError,
     expecting,
     read_bytes,
     read_lines,
@@ -46,6 +48,16 @@ def seed_folder(seed: int) -> str:
 def local_time() -> str:
     """Returns the local time with UTC offset, ISO 8601."""
     return time.strftime("%Y-%m-%dT%H:%M:%S%z")
+
+
+class GraphError(ParameterError):
+    """The graph of some results cannot be rebuilt (status 2).
+
+    Attributes:
+        outline: the message without text from the graph's file, which the owner of the results may not read.
+    """
+
+    outline = ""
 
 
 class RunDirectory:
@@ -292,7 +304,7 @@ def graph_of_results(
         experiment: the experiment, from the manifest of the results.
 
     Raises:
-        ParameterError: its file is missing, cannot be read, or has changed since the results were written.
+        GraphError: its file is missing, cannot be read, or has changed since the results were written.
     """
     file, table = str(params.get("from", "")), (experiment or {}).get("topology")
     measured = str(table.get("from", "")) if isinstance(table, Mapping) else ""  # its absolute path
@@ -300,11 +312,15 @@ def graph_of_results(
         params = {**params, "from": measured}
     try:
         # The owner of the results chose the file name, so read it with that user's rights.
-        with open_folder(folder).rights():
+        with open_folder(folder).reading():
             if holds_graph(file):
                 return read_graph(folder / file)
             kept = digests_by_path(kept_digests(experiment), map(str, params.values()))
             with expecting(kept, f"{folder} was written", "measure again"):
                 return make_topology(name, params)
     except (UsageError, OSError) as error:
-        raise ParameterError(f"the graph of {folder} cannot be rebuilt: {error}") from None
+        failed = f"the graph of {folder} cannot be rebuilt"
+        raised = GraphError(f"{failed}: {error}")
+        is_public = isinstance(error, (OSError, FileError, ChangedFileError))
+        raised.outline = str(raised) if is_public else f"{failed} from {file or 'its parameters'}"
+        raise raised from None

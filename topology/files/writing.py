@@ -19,7 +19,7 @@ from typing import IO
 
 from topology.errors import MachineError, UsageError
 from topology.files.rights import ROOT, caller, rights_of
-from topology.files.walk import named, walked
+from topology.files.walk import named, walked, walking_for
 
 LOCK = ".lock.partial"
 _LOCK_TRIES = 100
@@ -59,6 +59,10 @@ class Folder:
     def rights(self) -> contextlib.AbstractContextManager[None]:
         """Returns a context in which this thread has the rights that root uses to write into the folder."""
         return rights_of(self._user)
+
+    def reading(self) -> contextlib.AbstractContextManager[None]:
+        """Returns a context for reading files that the folder's owner has named, with that user's rights."""
+        return walking_for(self._user)
 
     def names(self) -> list[str]:
         """Returns the names of the folder's entries."""
