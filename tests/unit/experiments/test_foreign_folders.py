@@ -22,7 +22,7 @@ OTHER = 1  # user ID of daemon, neither root nor nobody
 REBUILD = """
 import sys
 from pathlib import Path
-sys.meta_path = [finder for finder in sys.meta_path if "editable" not in repr(finder)]  # of the tests' checkout
+sys.meta_path = [finder for finder in sys.meta_path if "editable" not in repr(finder)]
 from experiments.results.run_directory import graph_of_results
 graph_of_results(Path(sys.argv[1]), "torus", {"shape": "3x3"}, None)
 """
