@@ -188,7 +188,12 @@ class RunDirectory:
             self.folder.write(name, content)
 
     def append_row(self, name: str, header: Sequence[str], row: Mapping[str, Any]) -> None:
-        """Appends a row to a table and flushes it to the disk; see `drop_torn_row`."""
+        """Appends a row to a table and flushes it to the disk; see `drop_torn_row`.
+
+        Raises:
+            MachineError: another program keeps the table; a note of the error has the row.
+            OSError: it cannot be written.
+        """
         self._kept = True
         path = self.path / name
         if self.folder.is_at_its_path():
@@ -201,7 +206,11 @@ class RunDirectory:
         if known is None:
             writer.writeheader()
         writer.writerow(row)
-        self.folder.append(name, text.getvalue().encode())
+        try:
+            self.folder.append(name, text.getvalue().encode())
+        except MachineError as error:
+            error.add_note(f"its row: {text.getvalue()}")
+            raise
         self._headers[name] = known or header
 
     def drop_torn_row(self, name: str) -> None:
