@@ -127,6 +127,14 @@ os.kill(int(sys.argv[1]), 0)
 """
 
 
+def test_the_root_folder_of_the_page_is_not_made_in_a_folder_of_others(nobodys):
+    """Its owner could exchange it for another before it is entered."""
+    before = nobodys.stat().st_mtime_ns
+    code = f"import tempfile\ntempfile.tempdir = {str(nobodys)!r}" + GIVEN_UP.rpartition("os.kill")[0]
+    subprocess.run([sys.executable, "-c", code], check=True)
+    assert nobodys.stat().st_mtime_ns == before
+
+
 @AS_ROOT
 def test_nobodys_processes_and_the_page_s_are_apart(replay):
     """Processes of one user can signal one another, and take one another's memory and open files."""
