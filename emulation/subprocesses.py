@@ -151,7 +151,9 @@ def start(argv: Sequence[str], *, begin: Starter | None = None) -> subprocess.Po
     except FileNotFoundError as error:
         if shutil.which(argv[0]) is None:
             raise MachineError(f"{argv[0]} is not installed; `make setup` installs it") from None
-        raise CommandError(f"cannot start `{' '.join(argv)}`: {error.strerror}", error.strerror) from None
+        raise CommandError(
+            f"cannot start `{' '.join(argv)}`: {error.strerror}", str(error.strerror)
+        ) from None
 
 
 def finish(process: subprocess.Popen[bytes], *, stdin: str = "", timeout_s: float = DEFAULT_TIMEOUT_S) -> str:
