@@ -143,11 +143,12 @@ class RunDirectory:
         Raises:
             MachineError: the disk has too little room.
             OSError: writing failed.
+            ParameterError: a table to which rows are added cannot be read.
         """
         self._kept = True
         try:
             yield
-        except (OSError, MachineError) as error:
+        except (OSError, MachineError, ParameterError) as error:
             text = json.dumps(plain(summary))
             error.add_note(f"its summary: {text}")  # for programs, which need not listen to events
             on_event(Notice("results-not-written", summary=text))
