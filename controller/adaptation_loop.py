@@ -19,7 +19,7 @@ _USUAL_FRAME_BYTES = 1000
 
 
 def step_s(rate_bps: int, queue_packets: int) -> float:
-    """Returns the period of the adaptive loop in seconds, 0.05 to 1.
+    """Returns the period of the adaptive loop, which is between 0.05 and 1 s.
 
     Args:
         rate_bps: rate of the links.

@@ -3,8 +3,8 @@
 A link is usable while both of its ports are up, both of its switches have their rules, and it is not held
 down. A link that goes down repeatedly is held down for increasing times once it comes back: fast failover has
 no memory, and traffic would follow every flap. The links of a switch that connects without rules are held
-down until it has them and a plan avoids these links, because they come up one by one: a switch with only a
-few links up could not pass on the packets that its neighbours send to it.
+down until the switch has its rules and a plan avoids these links, because they come up one by one: a switch
+with only a few links up could not pass on the packets that its neighbours send to it.
 
 To hold a link down, the controller sets one of its ports down, so that neither switch uses it. If the link is
 held down because one of its switches is lost or has no rules, the controller sets down the port of the other

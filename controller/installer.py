@@ -382,7 +382,7 @@ class Installer:
         return datapath_id in self._switches
 
     def foreign_rules(self, datapath_id: int) -> int:
-        """Returns the number of rules that a switch had when it connected but PolarLab had not installed."""
+        """Returns the number of rules that a switch had when it connected and that are not PolarLab's."""
         return self._switches[datapath_id].foreign_rules
 
     def noted_ports(self, datapath_id: int) -> frozenset[int]:

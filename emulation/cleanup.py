@@ -228,7 +228,7 @@ def described(processes: Sequence[MarkedProcess]) -> str:
 
 
 def marked_processes() -> list[MarkedProcess]:
-    """Returns the processes that fabrics started, except ancestors of this process and those in containers.
+    """Returns the processes that fabrics outside containers started, except ancestors of this process.
 
     The machine sees the processes of a container, but not the lock of its fabrics.
     """
@@ -268,7 +268,7 @@ def _is_left_page(pid: int) -> bool:
     """Returns whether a process serves a live page and the program that started the page has ended.
 
     The starter has a thread that is named after the page's process. That process can change neither this name
-    nor its own user, which no other process has.
+    nor its own user, and no other process has that user.
     """
     found = _OF_PAGE.search(process_file(pid, "status"))
     if found is None:

@@ -1,8 +1,8 @@
 """Fault injection into a running fabric: failures of links, switches, and switch programs.
 
 A link fails when one end of its veth pair is set down: the other end loses its carrier, as with a pulled
-cable. The chosen end is one that the controller does not set down itself (`controller.fabric_state`): the
-failed switch's own end if there is one, else the end at the lower router.
+cable. The chosen end is one that the controller does not set down itself (`controller.fabric_state`): if a
+switch failed, its own end, else the end at the router with the lower index.
 """
 
 from __future__ import annotations

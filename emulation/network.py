@@ -303,7 +303,7 @@ class FabricNetwork(Mininet):  # type: ignore[misc]
         return {host.name: host.space.pid for host in self.hosts if host.space}
 
     def _machine_names(self) -> dict[str, str]:
-        """Returns host name -> hostname in its namespace, in which underscores are not allowed."""
+        """Returns host name -> the host's own hostname, which must not contain underscores."""
         hosts = hosts_of(self.settings.topology, self.settings.hosts_per_router)
         return {host.name: host.name.replace("_", "-") for host in hosts}
 

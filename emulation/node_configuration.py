@@ -76,7 +76,7 @@ def write_name_files(folder: Path, topology: Topology, hosts_per_router: int) ->
     """Writes the nodes' /etc/hosts and /etc/resolv.conf into a folder.
 
     Args:
-        folder: the folder; it must exist as long as the nodes.
+        folder: the folder, which must exist as long as the nodes do.
         topology: the graph of routers.
         hosts_per_router: concentration p, the number of hosts at each router that has hosts.
 
@@ -205,7 +205,7 @@ def _mount(names: Mapping[Path, Path]) -> None:
 
 
 def _set_protocols() -> None:
-    """Turns IPv6 off, as its router solicitations would be foreign packets; ignores unverified path MTUs."""
+    """Turns IPv6 off, as its router solicitations would be foreign packets; ignores unverified MTU errors."""
     _PATH_MTU_SETTING.write_text(_ONLY_VERIFIED)
     for setting in _IPV6_SETTINGS:
         if setting.exists():

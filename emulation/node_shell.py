@@ -5,8 +5,8 @@ Here open files keep them alive, too, so that the interfaces, addresses and moun
 shell.
 
 The shell's prompt marks the end of a command. A command such as `exec 2>&-` may prevent the prompt from being
-printed. Then the command has ended when the shell waits in the kernel at the same place where it waited for
-its first line. A shell that is stopped, or that does not answer there, is killed. Every wait for a host's
+printed. In that case, the command counts as ended once the shell waits in the kernel where it waited for its
+first line. A shell that is stopped, or that does not answer there, is killed. Every wait for a host's
 shell has a limit, because programs on the host may stop, trace or replace the shell.
 
 A shell ignores the hang-up of its terminal, and the programs that it starts inherit this. Programs in the
@@ -357,7 +357,11 @@ class LastingNode(Node):  # type: ignore[misc]
         return start_in_namespaces(self.pid, argv, **options)
 
     def open_process(self, number: int) -> int:
-        """Opens a process by its id as the shell sees it; raises ProcessLookupError if it has ended."""
+        """Returns a descriptor of a process, given the id that the shell sees.
+
+        Raises:
+            ProcessLookupError: the process has ended.
+        """
         return os.pidfd_open(number)
 
     @property

@@ -221,7 +221,7 @@ def start_databases(switches: Sequence[VSwitch], run_dir: Path, controller: str)
 
 
 def start_daemons(switches: Sequence[VSwitch], make_room: Callable[[], None] = lambda: None) -> None:
-    """Starts switches in parallel and waits until all their bridges exist; their databases must be started.
+    """Starts switches in parallel and waits until all their bridges exist; their databases must already run.
 
     Args:
         switches: the switches of a fabric.

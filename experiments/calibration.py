@@ -5,8 +5,8 @@ one uses the rate that the strain of the earlier runs suggests. Strain says how 
 invalid. A busy machine adds several kinds of delays, each of which is measured and has a limit. Strain is the
 largest ratio of a delay to its limit.
 
-Results are fractions of a link's capacity, so any rate will do as long as the machine keeps up; higher rates
-have more packets to count.
+Results are fractions of a link's capacity, so any rate will do as long as the machine keeps up; at higher
+rates, there are more packets to count.
 """
 
 from __future__ import annotations

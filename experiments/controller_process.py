@@ -279,7 +279,7 @@ class ControllerProcess(ControllerReports):
             self.wait_for(Installed, Incomplete, timeout_s=SILENCE_TIMEOUT_S)
 
     def wait_until_recovered(self, timeout_s: float) -> bool:
-        """Waits until the installed plan avoids no failures; returns False after the timeout."""
+        """Waits until a plan for the fabric without failures is installed; False after the timeout."""
         deadline = time.monotonic() + timeout_s
         self.catch_up()
         while self.planned_failure != "none" and time.monotonic() < deadline:

@@ -43,7 +43,7 @@ _Entry = TypeVar("_Entry")
 class Recent(Generic[_Entry]):
     """The latest 10,000 entries of a sequence of any length; indices count all entries.
 
-    The length includes forgotten entries; iterations and slices leave these out.
+    `len` counts forgotten entries, too; iterations and slices leave them out.
     """
 
     def __init__(self) -> None:

@@ -43,7 +43,7 @@ class LiveFabric(PlannedFabric):
         options, bringup_s, datapath, occupancy, framework: see PlannedFabric.
         network: its Mininet network.
         controller: its controller.
-        active_failures: components that have failed and stay so during a measurement.
+        active_failures: components that have failed and stay failed during a measurement.
     """
 
     network: FabricNetwork
@@ -254,7 +254,7 @@ def open_queues(
         groups: multicast groups of kernel messages that the sockets receive.
 
     Returns:
-        Datapath id -> queues of its ports to switches and hosts whose interfaces exist.
+        Datapath id -> queues of the switch's ports whose interfaces exist.
 
     Raises:
         OSError, MachineError: the machine does not permit it.

@@ -39,8 +39,8 @@ class DrainOutcome:
         planning_ms: time to compute and prove the plan.
         installed_ms: time from the command until all switches had installed the plan.
         milliseconds: time from the command until the drain, or its end, was complete.
-        cut_off: switches that only drained links and switches connect to the largest component of the
-            surviving fabric; one tuple per connected component.
+        cut_off: switches that the drain separates from the largest connected part of the fabric, one tuple
+            per part (`topology.drains.cut_off`).
         crossing_pairs: number of ordered pairs of switches whose traffic still crosses drained links or
             switches, because no other path connects them.
         ended: whether the drain has ended.

@@ -252,7 +252,7 @@ class _ControllerWork:
 
 
 def _with_limit(fabric: LiveFabric, options: RunTraffic) -> RunTraffic:
-    """Returns options with a longest warm-up that suits the links' rate, which may have been calibrated."""
+    """Returns options whose limit on the warm-up suits the links' rate, which may have been calibrated."""
     if isinstance(options, TrafficOptions) and options.steady:
         return replace(options, warmup_s=max_warmup_s(fabric.options.links, options.frame_bytes))
     return options

@@ -1,6 +1,6 @@
 """Sweep: each combination of routings, patterns, loads and options, on one fabric that stays up; resumable.
 
-However a sweep ends, its measured points are on the disk, and the same command resumes with the others.
+However a sweep ends, its measured points are on the disk, and the same command measures the others.
 """
 
 from __future__ import annotations

@@ -45,7 +45,7 @@ def shared_files() -> list[tuple[str, str]]:
 
 
 def sharing_text(owner: str, path: str) -> str:
-    """Returns the sentence about a file of `shared_files`, with its remedy."""
+    """Returns the error message about a file that `shared_files` found, with a remedy."""
     return f"{owner} and polarlab have both installed {path}; install polarlab in an environment of its own"
 
 

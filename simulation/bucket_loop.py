@@ -29,7 +29,7 @@ class BucketLoop:
     def __init__(
         self, plan: RoutePlan, tables: ForwardingTables, period: int, routers: RouterSettings
     ) -> None:
-        """Creates a loop in which all groups start with minimal paths.
+        """Creates an adaptive loop; at first, all groups use minimal paths.
 
         Args:
             plan: plan of an adaptive routing algorithm.

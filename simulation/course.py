@@ -90,7 +90,7 @@ class SimulationRun:
         network: the network; its fields may be replaced between periods.
         routers: settings of routers and links.
         progress: called with simulated cycles and arrived packets after every period.
-        interventions: changes to the network, each at its own cycle; in this order within a cycle.
+        interventions: changes to the network, each at its own cycle; those of one cycle in this order.
         interrupted: whether Ctrl-C or a signal ended the run.
         status: result of the kernel, or DEADLOCKED.
         begin: cycle in which the last iteration of an application started.
@@ -212,7 +212,7 @@ class SimulationRun:
     def batch(self, cycles: int, *, drains: bool = False) -> None:
         """Runs the kernel for a period of the window and records the batch.
 
-        Python handles an interruption only after the compiled kernel has returned; its batch is recorded.
+        Python handles an interruption only after the compiled kernel has returned; that batch is recorded.
 
         Args:
             cycles: length of the period.

@@ -88,13 +88,13 @@ class Decision:
             `candidates` random detours. `piggyback` does the same among paths whose first global link is not
             congested, if there are any. `buckets` hashes flows to the buckets of the plan's groups, which
             the control law of the plan's routing algorithm re-points (`simulation.bucket_loop`).
-        threshold: occupancy above 0, as a share of one virtual channel's buffer (credit) or of a queue (drop)
-            (threshold).
+        threshold: occupancy as a share of one virtual channel's buffer (credit) or of a queue (drop), above 0
+            (law `threshold`).
         candidates: random detours to compare, 1 to 16 (product, piggyback).
         whole_path: whether `product` sums the occupancies of all queues on a path (UGAL-G) instead of using
             that of the first queue.
-        margin: a global link counts as congested if its occupancy exceeds twice the mean of its router's
-            global links plus this share of one virtual channel's buffer, at least 0 (piggyback).
+        margin: at least 0; a global link counts as congested if its occupancy exceeds twice the mean of its
+            router's global links plus this share of one virtual channel's buffer (piggyback).
         period: cycles between two steps of the control law, at least 1 (buckets).
         flows: flows per pair of hosts; each packet belongs to a random one (buckets).
     """

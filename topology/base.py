@@ -47,9 +47,9 @@ class Adjacency:
     """Neighbour lists in compressed rows.
 
     Attributes:
-        starts: int64 array, N + 1; the neighbours of router r are entries starts[r] to starts[r + 1].
-        neighbours: int32 array, 2 x links; ascending within a row; parallel links repeat the entry. The
-            index of an entry is the number of the directed link to that neighbour.
+        starts: int64 array, N + 1; the neighbours of router r are entries starts[r] to starts[r + 1] - 1.
+        neighbours: int32 array, one entry per directed link: the router to which it leads; ascending within a
+            row; parallel links repeat the entry. The index of an entry is the number of the directed link.
 
     Examples:
         The path of routers 0, 1 and 2:
@@ -386,7 +386,7 @@ class Topology(ABC):
 
     @cached_property
     def reverse_links(self) -> npt.NDArray[np.int64]:
-        """int64 array, 2 x links: for each directed link, the number of its reverse.
+        """int64 array, one entry per directed link: the number of its reverse.
 
         Among parallel links, the i-th in one direction is the reverse of the i-th in the other.
         """
@@ -397,7 +397,7 @@ class Topology(ABC):
 
     @cached_property
     def _tails(self) -> npt.NDArray[np.int64]:
-        """int64 array, 2 x links: the router at which each directed link starts."""
+        """int64 array, one entry per directed link: the router at which it starts."""
         return np.repeat(np.arange(self.routers), self.degrees)
 
     # ---- port numbers ----
@@ -411,12 +411,12 @@ class Topology(ABC):
         """Returns a copy of the topology with the given port numbers.
 
         Args:
-            links: for each router, the ports of its links in the order of its neighbours, 1 to 4095.
-            hosts: for each router, the ports of its hosts in their order, 1 to 65279.
+            links: for each router, the ports (1 to 4095) of its links, in the order of its neighbours.
+            hosts: for each router, the ports (1 to 65279) of its hosts in their order.
 
         Raises:
-            ParameterError: a router or a link has no port, a number is outside its domain, or two ports of a
-                router have the same number.
+            ParameterError: the ports of a router or of a link are missing, a number is outside its domain, or
+                two ports of a router have the same number.
         """
         other = copy(self)
         for name in vars(self):  # values cached for the old ports
@@ -453,7 +453,7 @@ class Topology(ABC):
         return ports[host]
 
     def router_ports(self, router: int, hosts_per_router: int) -> tuple[list[int], list[int]]:
-        """Returns the ports of a router's links, in the order of its neighbours, and of its hosts.
+        """Returns (ports of a router's links, in the order of its neighbours; ports of its hosts).
 
         Args:
             router: the index of the router.

@@ -252,7 +252,7 @@ def cut_off_text(parts: Iterable[tuple[str, ...]]) -> str:
 
 
 def _connected_parts(topology: Topology, failure: Failure, drain: Drain) -> list[int]:
-    """Returns, for each router, the number of its connected component.
+    """Returns, for each router, the index of its connected component.
 
     Failed and drained links and switches are removed from the graph.
     """
@@ -262,7 +262,7 @@ def _connected_parts(topology: Topology, failure: Failure, drain: Drain) -> list
 
 
 def _without_way_out(topology: Topology, failure: Failure, drain: Drain) -> set[int]:
-    """Returns the drained routers that have no link to a working router that is not drained."""
+    """Returns the drained routers that have no link to a working, undrained router."""
     unusable = failure.failed_ends | drain.ends
     out = failure.failed_routers | drain.routers
     reached = set()

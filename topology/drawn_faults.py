@@ -175,8 +175,8 @@ class _Draws:
             mttr_s: mean time to repair, in s.
 
         Returns:
-            (time from the failure to the repair, at least one step of the unit; a function that maps the
-            number n of components that are up to a random index below n).
+            (time from the failure to the repair, at least one step of the unit; a function that draws which
+            component fails: it takes n, the number of candidates, and returns an index below n).
         """
         repair_s, fraction = float(self._others.exponential(mttr_s)), float(self._others.random())
         return max(self._unit.step, repair_s), lambda count: min(count - 1, int(fraction * count))

@@ -12,8 +12,8 @@ A fault schedule is a text of lines like
     12  undrain s3
 
 with times from the start of traffic, in seconds or with a unit such as `300ms`; in a simulation, in cycles
-(`CYCLES`). A line may list components, `5 restore hang:s4, controller`; `5 restore all` restores all that
-are then down. `link:s1-s7.2` is the second of several links between two switches, `link:s1-s7` all of them.
+(`CYCLES`). A line may list components, `5 restore hang:s4, controller`; `5 restore all` restores all that are
+down at 5 s. `link:s1-s7.2` is the second of several links between two switches, `link:s1-s7` all of them.
 `switch:s4` is a switch that loses power: its links fail, too. `random:3`, `random-link` and `random-switch`
 stand for components that a seeded generator draws. The prompt of a session also accepts the link of a host,
 `link:s1-h1_1`. `topology.drawn_faults` draws whole schedules. `emulation.fault_injection` executes a schedule
@@ -203,7 +203,7 @@ def names_host_link(text: str) -> bool:
 
 
 def is_of_graph(name: str) -> bool:
-    """Returns whether a component is a switch or a link between switches: no controller, no host's link.
+    """Returns whether a component is a switch or a link between switches, not a host's link.
 
     Args:
         name: the name of the component.
@@ -229,7 +229,7 @@ def parse_components(
 
     Args:
         text: `link:s1-s7`, `switch:s4`, `hang:s4`, `controller`, `random:3` (three different links),
-            `random-link` or `random-switch`, or a comma-separated list of these, in any case.
+            `random-link` or `random-switch`, or a comma-separated list of these; case-insensitive.
         topology: the graph of routers.
         seed: the seed of the random generator that draws random components.
         hosts: the hosts whose links may be named (`link:s1-h1_1`); None if hosts' links cannot fail.
@@ -343,11 +343,12 @@ def _link_copy(word: str, copy: str, a: int, b: int, topology: Topology) -> int:
 def without_components(
     components: Iterable[Component], ended: Iterable[Component], topology: Topology
 ) -> list[Component]:
-    """Returns failed or drained components without those that are restored or in use again.
+    """Returns the components that remain failed or drained after others are restored or undrained.
 
     Args:
-        components: the components.
-        ended: those that leave. If one of several parallel links leaves, the others stay one by one.
+        components: the failed or drained components.
+        ended: the restored or undrained ones. If they include only some of several parallel links, each of
+            the others becomes a component of its own.
         topology: the graph of routers.
     """
     gone = {part for component in ended for part in _parts(component, topology)}

@@ -172,8 +172,8 @@ def from_networkx(graph: nx.Graph) -> NetworkxTopology:
     neighbours behind them. `topology("graph", from_=FILE)` instead numbers the routers of a file by their
     names. In both cases, the number of a named router is `labels.index(name)`.
 
-    This is the inverse of `to_networkx` for routers, default ports, hosts, clusters and labels. Ports from
-    `with_ports` and the family are lost; a search for shortest paths replaces the family's formulas.
+    This is the inverse of `to_networkx` for routers, default ports, hosts, clusters and labels. The family
+    and ports set by `with_ports` are lost; a search for shortest paths replaces the family's formulas.
 
     The option `hosts` of other functions multiplies the attribute `hosts` of all nodes: with `hosts=2`, a
     node of 3 hosts gets 6, and a node of 0 gets none. With the default of 1, each node has as many hosts as

@@ -1,8 +1,8 @@
 """Registries of definitions by name: PolarLab's own and those of plug-ins.
 
 A plug-in is an installed package with entry points, a file given with `--plugin`, or a definition registered
-from Python. Installed packages are searched only for names that are otherwise unknown and when all names are
-listed, because this search takes longer than most commands need to start.
+from Python. Installed packages are searched only if a name is otherwise unknown or all names are listed,
+because this search takes longer than most commands need to start.
 """
 
 from __future__ import annotations
@@ -286,7 +286,7 @@ def registering(plugin: Plugin, what: str) -> Iterator[None]:
 
     Args:
         plugin: the plug-in.
-        what: a noun phrase for the plug-in that starts error messages, such as `plug-in routes.py`.
+        what: the plug-in as error messages name it at their start, such as `plug-in routes.py`.
 
     Raises:
         UsageError: the code fails, or registers something invalid.
@@ -358,7 +358,7 @@ def returned(function: Callable[..., object], value: Any, kind: type[T], what: s
 
 
 def wrong_result(function: Callable[..., object], value: object, what: str) -> ParameterError:
-    """Returns an error for a wrong result of a definition's function; the message has its file and line.
+    """Returns an error for a function's wrong result; the message has the function's file and line.
 
     Args:
         function: the function.
@@ -388,7 +388,7 @@ def check_plugins(kept: Mapping[str, str]) -> None:
     """Checks that names still refer to the plug-ins that they referred to when a result was stored.
 
     Args:
-        kept: name of each definition -> the text of its plug-in (`str(Plugin)`) as stored with the result.
+        kept: name of each definition -> its plug-in (`str(Plugin)`) as stored with the result.
 
     Raises:
         UsageError: a plug-in is missing or has changed.
@@ -405,7 +405,7 @@ def check_plugins(kept: Mapping[str, str]) -> None:
 
 
 def shortened(text: str) -> str:
-    """Returns the text of a plug-in with its SHA-256 cut to twelve digits, for messages.
+    """Returns a plug-in as `str(Plugin)`, but with its SHA-256 cut to twelve digits, for messages.
 
     Args:
         text: `str(Plugin)`, as stored in results.
@@ -513,7 +513,7 @@ def _check_parameter(parameter: object, name: str) -> None:
 
 
 def _failure(what: str, error: BaseException, plugin: Plugin) -> UsageError:
-    """Returns an error for a plug-in that failed; the message has the last line that ran of its code."""
+    """Returns an error for a plug-in that failed; the message says which line of its code ran last."""
     found = [
         (frame.f_code.co_filename, line)
         for frame, line in traceback.walk_tb(error.__traceback__)

@@ -295,7 +295,7 @@ def counted_pairs(adjacency: Adjacency, among: npt.NDArray[np.int64]) -> dict[in
 
 
 def connected_components(topology: Topology, failure: Failure = NO_FAILURE) -> list[int]:
-    """Returns the number of each router's connected component after a failure.
+    """Returns the index of each router's connected component after a failure.
 
     No routing can connect routers of different components.
 
@@ -304,7 +304,7 @@ def connected_components(topology: Topology, failure: Failure = NO_FAILURE) -> l
         failure: the links and routers that have failed; a failed router forms its own component.
 
     Returns:
-        One number per router; components are numbered from 0, in the order of their first routers.
+        One index per router; components are counted from 0, in the order of their first routers.
     """
     neighbours = topology.adjacency.neighbours
     works = np.ones(len(neighbours), bool)

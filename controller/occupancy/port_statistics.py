@@ -62,7 +62,7 @@ class PortStatisticsOccupancy:
         self._problems = ProblemLog()
 
     def due(self, ready: Iterable[int], now_s: float) -> list[int]:
-        """Returns the datapath ids whose statistics to request now, including those with a late reply."""
+        """Returns the datapath ids whose statistics to request now, also those whose reply is overdue."""
         due = []
         for datapath_id in ready:
             switch = self._switches[datapath_id]

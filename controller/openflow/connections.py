@@ -100,7 +100,7 @@ class OpenConnections(Generic[C]):
     """The open connections, whose number is limited.
 
     Attributes:
-        full: message that the limit is reached.
+        full: message that says that the limit is reached.
     """
 
     def __init__(self, switches: int) -> None:

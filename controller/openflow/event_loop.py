@@ -111,7 +111,7 @@ class _Server:
 
 
 class UnservedTurns:
-    """Turns of the connections that are not served: in each turn of the loop, all of them share one.
+    """Turns of the connections that are not served: all of them together get one per turn of the loop.
 
     So the time that served switches wait does not depend on how many other connections are open.
     """
@@ -217,7 +217,7 @@ class Connection(asyncio.Protocol):
             self._transport.abort()
 
     def forget(self) -> None:
-        """Cancels the connection's timer, and removes it from the open connections."""
+        """Cancels the connection's timer, and removes the connection from the open ones."""
         self._ended = True
         self._timer.cancel()
         self._server.open.discard(self)

@@ -30,7 +30,7 @@ class Switch(Protocol):
 
     @property
     def id(self) -> int:
-        """The datapath id that it claims."""
+        """The datapath id that the other end claims."""
 
     @property
     def version(self) -> int:
@@ -63,8 +63,8 @@ class Runtime(Protocol):
 
         Args:
             title: name of the activity in the report of an error.
-            function: the computation; it must not use what the loop's functions change.
-            then: is called in the loop.
+            function: the computation; it must not use data that the loop's functions change.
+            then: called in the loop, with the result.
         """
 
 
@@ -81,7 +81,7 @@ class Application(Protocol):
         """Handles the end of a connection whose handshake had ended."""
 
     def received(self, switch: Switch, message: Any) -> None:
-        """Handles a message in the framework's form, other than those of the handshake and echoes.
+        """Handles a message in the framework's form, except messages of the handshake and echoes.
 
         Errors may arrive at any time, other messages only after the handshake.
         """
@@ -110,9 +110,9 @@ class Run(Protocol):
 
 
 def ends_controller(title: str) -> Callable[[Callable[P, T]], Callable[P, T]]:
-    """Returns a decorator of functions whose exceptions end the controller.
+    """Returns a decorator that makes exceptions of a function end the controller.
 
-    Event loops log the exceptions of what they call, and continue.
+    By themselves, event loops only log the exceptions of what they call, and continue.
 
     Args:
         title: name of the activity in the report of the error.

@@ -279,7 +279,7 @@ class SwitchSocket:
         self._connection.settimeout(seconds)
 
     def recv(self, _size: int) -> bytes:
-        """Returns one or more whole, checked messages; empty at the end of the connection."""
+        """Returns one or more whole, checked messages; no bytes at the end of the connection."""
         while True:
             # Other connections get their turn, even if this switch never stops sending.
             hub.sleep(0)
@@ -299,7 +299,7 @@ class SwitchSocket:
             self._received = self._door.messages(received)
 
     def _take_some(self) -> tuple[int, bytes]:
-        """Returns the number of messages taken, and those of them that the controller reads."""
+        """Takes some messages; returns how many, and the bytes of the ones that the controller reads."""
         taken, cost, messages = 0, 0, bytearray()
         try:
             while cost < connections.TURN_BYTES and (message := next(self._received, None)) is not None:

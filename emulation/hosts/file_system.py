@@ -64,9 +64,10 @@ class HostFiles:
             folder: an empty folder, at which the file system is created.
             files: path in the file system of hosts -> file of the machine that appears there.
             caller: a folder of the machine that hosts may read, even if one of their own folders (except
-                HOME) hides its path; empty for none.
+                HOME) hides its path; empty for no folder.
             owners: descriptor of a user namespace that maps one user. If the machine's file system supports
-                this, hosts can open only this user's sockets, FIFOs and files for writing.
+                mounts with mapped ids, hosts can open no other user's sockets and FIFOs, and can open no
+                other user's files for writing.
 
         Raises:
             OSError: the kernel refuses.
@@ -192,8 +193,8 @@ def _bind_parts(base: str, places: Iterable[str], folder: str = "") -> None:
 def _mount_empty_proc_and_sys(folder: str) -> None:
     """Mounts a /proc without processes and a /sys without networks.
 
-    Without them, the kernel would not let hosts mount their own. They also hide the machine's own
-    when a host's root unmounts the host's.
+    Without them, the kernel would not let hosts mount their own. When a host's root unmounts the host's own,
+    they still hide the machine's.
     """
     child = fork_into_namespaces(CLONE_NEWPID | CLONE_NEWNET)
     if child == 0:

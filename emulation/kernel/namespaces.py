@@ -35,7 +35,7 @@ _Result = TypeVar("_Result")
 def in_new_namespaces(action: Callable[[], _Result]) -> _Result:
     """Runs an action in new namespaces and returns its result; a process that it starts keeps them alive.
 
-    They have their own mounts, and /sys shows their network, as in Mininet's nodes.
+    The namespaces have their own mounts, and /sys shows their network, as in Mininet's nodes.
 
     Raises:
         OSError: the kernel refuses, or the action raises it.
@@ -131,13 +131,13 @@ def _working_folder() -> str:
 
 @cache
 def _thread() -> ThreadPoolExecutor:
-    """Returns the executor of the one thread that enters namespaces, except for programs on hosts."""
+    """Returns the executor of the thread that enters all namespaces, except to start programs on hosts."""
     return ThreadPoolExecutor(1, "namespaces", _prepare_thread)
 
 
 @cache
 def _filtered_thread() -> ThreadPoolExecutor:
-    """Returns the executor of the one thread that starts programs on hosts, with filtered system calls."""
+    """Returns the executor of the thread that starts programs on hosts, with filtered system calls."""
     return ThreadPoolExecutor(1, "filtered", _prepare_filtered_thread)
 
 

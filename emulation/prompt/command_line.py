@@ -41,7 +41,7 @@ class NodeCLI(CLI):  # type: ignore[misc]
     Attributes:
         status: exit status of the last line; 0 if it did not fail.
         reason: error of that line, if it was not printed.
-        terminal: the terminal whose input running commands get; None if there is none.
+        terminal: the terminal from which running commands get their input; None if there is none.
         busy: lock that is held while a line runs.
         interruptible: whether Ctrl-C may currently interrupt the program.
     """

@@ -41,7 +41,7 @@ class ShellState:
                 time.sleep(_CALIBRATION_STEP_S)
 
     def note_line(self) -> None:
-        """Records that a line is about to be sent: only a shell that has run since waits for the next."""
+        """Records that a line is about to be sent; the shell counts as waiting only after it runs again."""
         self._written_switches = switch_count(self._pid)
         self._earlier_children = children(self._pid)
         self._prompt_s = self._waiting_since_s = self._stopped_s = None

@@ -25,7 +25,7 @@ class StatusQuestion:
     """A question to a shell, sent once: the exit status of its last command, and its last background process.
 
     The shell writes the answer to the terminal by its name, because the command may have closed standard
-    output and error. It uses `eval`, without which no further command could run anyway.
+    output and error. The question needs `eval`; without it, no other line could run either.
 
     Attributes:
         line: the command line to send to the shell.

@@ -52,7 +52,7 @@ def flat_settings(manifest: Any) -> dict[str, JsonValue]:
 
 
 def _options(experiment: Mapping[str, Any], flat: Mapping[str, JsonValue]) -> dict[str, JsonValue]:
-    """Returns key -> value of an experiment's options, without those that `flat` has as settings."""
+    """Returns key -> value of an experiment's options, except those that `flat` has as settings."""
     tables = {name: entries for name, entries in experiment.items() if isinstance(entries, Mapping)}
     declared = {(option.table, option.name): option for option in options_of(experiment.get("kind", ""))}
     found: dict[str, JsonValue] = {}

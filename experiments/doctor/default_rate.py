@@ -38,7 +38,7 @@ _MAX_ROUTERS = 1 << 20
 
 
 def largest_fabric_routers(hosts_per_router: int) -> int:
-    """Returns the largest number of routers whose fabric fits into the free memory.
+    """Returns the number of routers of the largest fabric that fits into the free memory.
 
     Args:
         hosts_per_router: concentration p, hosts at each router.

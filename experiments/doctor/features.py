@@ -52,7 +52,7 @@ class Feature:
     Attributes:
         name: its name.
         lacks: requirements that are missing, or could not be examined.
-        kind: argument of vagrant/provision.sh that installs them; empty for none.
+        kind: argument of vagrant/provision.sh that installs them; empty if none does.
     """
 
     name: str

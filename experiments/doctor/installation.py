@@ -39,7 +39,7 @@ def provision(kind: str) -> str:
 
 
 def install_packages(names: Iterable[str]) -> str:
-    """Returns the command that installs packages of Debian or Ubuntu; on other systems, what to install."""
+    """Returns the command that installs packages of Debian or Ubuntu; elsewhere, a text that names them."""
     if not APT.exists():
         return f"install the contents of the Debian packages {', '.join(names)}"
     return shlex.join([*_as_root(), "apt-get", "install", *names])

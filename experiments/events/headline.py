@@ -26,7 +26,7 @@ class Headline(Event):
         cut_off: number of pairs of working switches without a path until the repair.
         back: whether everything that failed is back.
         right: whether all pairs then delivered as before.
-        trouble: what is wrong in the end, a sentence.
+        trouble: sentence about a problem that remains at the end; empty if there is none.
     """
 
     failed: tuple[str, ...]

@@ -72,7 +72,7 @@ class TrafficProgress(Progress):
         seconds: seconds since the start of the traffic.
         total_s: length of the traffic in s; an upper bound if the warm-up ends at steady state.
         offered, accepted: offered and accepted load of the last second.
-        loss: fraction of overdue packets that have not arrived; None if none is overdue.
+        loss: fraction of the packets due by now that have not arrived; None if none is due.
         latency_p99_ms: 99th percentile of recent latencies.
         under_way: packets that have not arrived: in queues, on links, or lost.
     """
@@ -175,7 +175,7 @@ class FlowProgress(Progress):
 
 @dataclass(frozen=True)
 class ProbesSent(Ongoing):
-    """Time for which probes have been sent so far, and their total time, in s."""
+    """How long probes have been sent so far, and how long they are sent in total, in s."""
 
     seconds: float
     total_s: float
@@ -191,7 +191,7 @@ class ProbesSent(Ongoing):
 
 @dataclass(frozen=True)
 class ProgramsProgress(Ongoing):
-    """The programs that still run, `seconds` after the start of the traffic, as command lines."""
+    """Command lines of the programs that still run `seconds` after the start of the traffic."""
 
     seconds: float
     lines: tuple[str, ...]

@@ -36,7 +36,7 @@ class WaysAround:
         """Returns the ways around given failures; empty until they are known.
 
         Args:
-            failed: names of the failed components; empty for no ways.
+            failed: names of the failed components; without any, there are no ways around.
             planned_failure: the failure that the controller's plan is for, or `none`.
         """
         key = failed, planned_failure

@@ -1,4 +1,4 @@
-"""Progress of an experiment that uses its fabric alone, taken from the experiment's events."""
+"""Progress of an experiment that has exclusive use of its fabric, taken from the experiment's events."""
 
 from __future__ import annotations
 

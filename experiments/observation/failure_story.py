@@ -122,7 +122,10 @@ def headline_of(failed: tuple[str, ...], incident: IncidentState) -> Headline:
 
 
 def _places(names: Iterable[str]) -> set[str]:
-    """Returns names without kinds (a returning switch is `hang:` at first) and numbers of parallel links."""
+    """Returns names without kinds (`link:`) and numbers of parallel links (`.2`).
+
+    Kinds are removed because the kind of a returning switch is at first `hang:`.
+    """
     return {name.partition(":")[2].partition(".")[0] for name in names}
 
 

@@ -33,7 +33,7 @@ class Proof:
     Attributes:
         pairs: number of ordered pairs of hosts; the plan connects all of them.
         max_hops: largest number of links between routers that a packet takes.
-        rules, groups: numbers of rules and groups of all switches.
+        rules, groups: how many rules and groups all switches have.
     """
 
     pairs: int
@@ -141,10 +141,10 @@ class TrafficSilence:
     """Background traffic around a change of the fabric.
 
     Attributes:
-        silence_ms: longest gap between arrivals of a pair of hosts, of the gaps that ended after the change
-            or still continue.
+        silence_ms: longest gap between arrivals of a pair of hosts, among the gaps that ended after the
+            change or still continue.
         pair: the pair, like `h1_1 to h9_1`.
-        before_ms: longest gap in the seconds before the change, as random traffic has long gaps anyway.
+        before_ms: longest gap in the seconds before the change; random traffic has long gaps anyway.
         lost: packets since the change that have not arrived although a later one of their source has.
         seldom: whether pairs send so seldom that this silence does not differ from earlier ones.
         ongoing: whether the silence continues and is over twice as long as earlier ones, so that more packets
@@ -189,7 +189,7 @@ class IncidentState:
     Attributes:
         number: its number, from 1.
         what: the change, in words.
-        pairs: number of probed pairs of hosts.
+        pairs: how many pairs of hosts are probed.
         interval_ms: time between two probes of a pair.
         sent, lost: probes so far; a probe is lost if it is overdue or a later one of its pair overtook it.
         silence_ms: longest time between two arrivals of a pair.
@@ -281,7 +281,7 @@ class Entry:
         time_s: seconds since the observation started.
         kind: `action`, `port`, `repair`, `controller`, `traffic`, `fabric` or `warning`.
         text: the event, in words.
-        incident: number of the incident that it belongs to; None for none.
+        incident: number of the incident that it belongs to; None if it belongs to none.
     """
 
     number: int

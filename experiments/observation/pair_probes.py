@@ -30,7 +30,7 @@ _PATIENCE_S = 0.5  # a probe that has not arrived in this time is overdue
 
 
 def probe_interval_s(pairs: int, rate_bps: int) -> float:
-    """Returns the time between two probes of a pair in s, so that all probes take at most 5 % of a link.
+    """Returns the time in s between two probes of a pair, so that all probes take at most 5 % of a link.
 
     Args:
         pairs: number of pairs.

@@ -87,7 +87,7 @@ class Failures:
         return Value(self.found[label].median, self.found[label].interval)
 
     def ratio(self, label: str, base: str) -> float:
-        """Returns the ratio of the median shares that disconnect two networks.
+        """Returns the median share of failed links that disconnects a network, divided by that of another.
 
         Args:
             label: label of the network.

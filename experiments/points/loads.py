@@ -15,7 +15,7 @@ class LoadSteps:
     All loads are multiples of the precision.
 
     Attributes:
-        precision: final distance of the highest stable and the lowest saturated load.
+        precision: distance between the highest stable and the lowest saturated load at the end.
         steps: step on the way up, in multiples of the precision; 0 for bisection only.
         max_load: the highest load.
     """
@@ -74,8 +74,8 @@ def _open(loads: LoadSteps, tried: Mapping[float, bool]) -> tuple[list[int], int
 
     Returns:
         The steps upward that have not been tried, the highest stable load below saturation (0 if there is
-        none), and the lowest saturated load. While no load is known to be saturated, the last two are 0 with
-        steps; without steps, the last is one above the highest load.
+        none), and the lowest saturated load. While no load is known to be saturated, the last value is one
+        above the highest load in a search without steps; in one with steps, the last two values are 0.
     """
     known = {round(load / loads.precision): carried for load, carried in tried.items()}
     upward = sorted({*range(loads.steps, loads.count, loads.steps), loads.count}) if loads.steps else []

@@ -77,7 +77,7 @@ def event_section(
         events: (time, description) of each event, in order of time. The time is in seconds since the start of
             traffic or, in a simulation, in cycles.
         engine: engine of the results.
-        losses: sentence on the losses by the faults, without its full stop; empty if they are not known.
+        losses: sentence on losses caused by the faults, without its full stop; empty if they are not known.
     """
     if not events:
         return ()

@@ -94,7 +94,7 @@ class FailoverSummary:
         all_pairs_interval_ms: length in ms of a round, in which all pairs are probed once, one by one.
         repaired_by: `switches`, `controller`, `nobody` or `nothing was broken`.
         repaired_ms: time in ms from the failure until probes of all watched pairs arrived again; 0 if no
-            probe was lost, None if that never happened.
+            probe was lost, None if they never arrived again.
         controller_converged_ms: time in ms from the failure until the controller's new plan was installed;
             None if there was none. A killed controller restarts 800 ms after the failure, and switches
             reconnect after 1 to 4 s.
@@ -253,8 +253,8 @@ class FailoverSeries:
         silence_before_ms: longest silence of a watched pair before the failure, in ms; shows the noise.
         packets_lost: probes of a failover that never arrived.
         lost_at_restore: probes sent after the restoration that never arrived.
-        repaired_ms: time in ms from the failure until probes of all watched pairs arrived again; None if that
-            happened in no failover.
+        repaired_ms: time in ms from the failure until probes of all watched pairs arrived again; None if they
+            did so in no failover.
         controller_converged_ms: time in ms from the failure until the controller's new plan was installed.
         packets_sent: probes that were sent in all complete failovers.
         repaired_by: `switches`, `controller` etc. -> number of complete failovers that they repaired.

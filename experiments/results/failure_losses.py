@@ -29,7 +29,7 @@ Pairs = npt.NDArray[np.bool_]
 
 
 class FailureSpan(NamedTuple):
-    """A failed component, and begin and end of its failure in s since the start of traffic (inf: no end)."""
+    """A failed component, and the begin and end of its failure in s since traffic started (inf: no end)."""
 
     component: Component
     begin_s: float
@@ -37,7 +37,7 @@ class FailureSpan(NamedTuple):
 
 
 def failure_spans(record: RunRecord) -> list[FailureSpan]:
-    """Returns the failures of a run; a switch's lasts until the restored switch has had time to start."""
+    """Returns the failures of a run; a switch's failure includes the time to start after restoration."""
     begun: dict[Component, float] = {}
     spans: list[FailureSpan] = []
     for fault in record.faults.done if record.faults else ():
@@ -58,9 +58,10 @@ def lost_to_failures(record: RunRecord) -> int:
     """Returns an upper bound on the packets of the whole run that were lost to its failures.
 
     It counts packets of pairs of hosts that were cut off, and of pairs with a path over a failed component
-    until the controller had planned around it: no more than a pair lost, and no more than it sent in that
-    time, plus two standard deviations, since its sending times are only estimated. If the plan avoided a
-    component before the traffic started, only pairs that its failure cut off count.
+    until the controller had planned around it. For each pair, the bound is the packets that it lost, or those
+    that it sent in that time, whichever are fewer; two standard deviations are added to the latter, because
+    sending times are only estimated. If the plan avoided a component before the traffic started, only pairs
+    that its failure cut off count.
 
     Args:
         record: the run's record; the numbers of packets of each pair are those of the whole run.
@@ -130,7 +131,7 @@ def _not_rerouted(
 
 
 def _share_sent(record: RunRecord, begin_s: float, end_s: float) -> npt.NDArray[np.float64]:
-    """Returns the share of its packets that each host sent in a span of time: float64, hosts."""
+    """Returns a float64 array, one entry per host: the share of its packets sent in a span of time."""
     sent = record.result.sent.bytes.cumsum(axis=0)
     times_s = np.arange(len(sent) + 1) * record.result.interval_ns / 1e9
     until = [

@@ -76,8 +76,9 @@ class LinkHistory:
             port: port number.
 
         Returns:
-            Times on the monotonic clock in s: float64, readings. Amounts: float64, readings x 4: bytes sent,
-            packets dropped, packets waiting, packets lost; counters start when the queue is created.
+            (float64 array, one entry per reading: its time on the monotonic clock in s; float64 array,
+            readings x 4: bytes sent, packets dropped, packets waiting, packets lost). Counters start when the
+            queue is created.
         """
         readings = self._readings.get(switch, [])
         if not readings or port not in self._ports[switch]:
@@ -123,7 +124,7 @@ class LinkLog:
     read_s: list[Span] = field(default_factory=list)
 
     def note_reading(self, time_s: float, pause_s: float) -> None:
-        """Records that the queues were read at a time; `pause_s` is the intended pause between readings."""
+        """Records that the queues were read at `time_s`; `pause_s` is the intended pause between readings."""
         note_time(self.read_s, time_s, 2 * pause_s + _SPARE_S)
 
     def coverage(self, window: Span) -> Coverage:
@@ -295,7 +296,7 @@ def read_link_loads(path: Path) -> tuple[LinkLoadRow, ...]:
 
 
 def load_values(loads: Amounts) -> dict[str, Any]:
-    """Returns maximum, mean and fairness of link loads, by field name of summaries."""
+    """Returns field of a summary -> value: maximum, mean and fairness of link loads."""
     fairness = jain(loads)
     return {
         "load_max": round(float(loads.max(initial=0)), 6),

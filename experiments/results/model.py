@@ -159,12 +159,12 @@ class Fidelity:
     Attributes:
         valid: whether the result can be trusted: true if `reasons` is empty.
         reasons: reasons for doubt, one sentence each.
-        observed: share of the judged time, 0 to 1, in which monitors ran: the minimum over those of held
-            frames, CPU and link queues; if paths change, also over the controller, whose share is of the time
-            since the start of traffic. The judged time begins before the window, by the time in which traffic
-            settles after a stall (docs/explanation/validity.md), and ends when the window's last packet has
-            arrived or the last TCP flow has ended. Below 0.95, or below 1 for the controller, the result is
-            not valid.
+        observed: share of the judged time, 0 to 1, in which the monitors of held frames, CPU and link queues
+            ran: the lowest of their shares. If paths change, the controller counts, too, with its share of
+            the time since the start of traffic. The judged time begins earlier than the window, by the time
+            that traffic needs to settle after a stall (docs/explanation/validity.md), and ends when the
+            window's last packet has arrived or the last TCP flow has ended. Below 0.95, or below 1 for the
+            controller, the result is not valid.
         held_frame_times_max: mean time that frames waited at a switch's ports before the switch processed
             them, in transmission times of a frame, for the switch and second of the judged time with the
             longest mean. Queues of links do not count. None with the kernel datapath, which does not show
@@ -185,7 +185,8 @@ class Fidelity:
             until the next reading.
         lost_outside_queues: packets of the whole run that neither arrived, nor were dropped by a queue of a
             switch or host, nor lost as requested or to failures (`faults.lost_packets`), as a fraction of
-            those sent. If hosts sent other frames, too, that many of the queues' drops count as theirs.
+            those sent. If hosts sent n other frames, too, up to n of the queues' drops count as drops of
+            these.
         try_link_rate_bps: lower link rate that this machine should sustain, in bit/s; absent if it kept up.
     """
 
@@ -295,8 +296,8 @@ class Summary(FabricSettings):
         versions: versions of the software that produced the result.
         collective: result of a collective.
         flows: result of TCP flows. With these, `offered` and `accepted` count frames without retransmissions;
-            `packets`, `loss` and `hops` cover the whole run including acknowledgements, `hops` and
-            `hops_as_distances` by a random eighth of the frames; latencies are not measured
+            `packets`, `loss` and `hops` cover the whole run including acknowledgements; `hops` and
+            `hops_as_distances` are from a random eighth of the frames; latencies are not measured
             (docs/how-to/flows.md).
         predicted: prediction of the fluid model, for oblivious routings.
         adaptation: actions of the controller, for adaptive routings.
@@ -304,8 +305,8 @@ class Summary(FabricSettings):
             `--warmup steady`.
         interrupted: true if the run ended early; absent otherwise.
         faults: faults injected during the run.
-        dropped_at_ingress: host -> packets that it may not send (other sources' addresses, unknown
-            destinations, no IPv4), dropped at its switch's port since the run's start.
+        dropped_at_ingress: host -> packets that it may not send (foreign source address, unknown destination,
+            or not IPv4), dropped at its switch's port since the run's start.
         programs: user programs, in their order.
         lines: lines that ran at the prompt (sessions only).
         background: background traffic of a session, one entry each.

@@ -108,12 +108,12 @@ class _Repeated(_Summarised[AnySummary, AnyManifest]):
 
     @property
     def tables(self) -> tuple[str, ...]:
-        """The names of the CSV tables, for `to_frame`; tables of replications get a column `seed`."""
+        """The names of the CSV tables, for `to_frame`."""
         first = self.replications[0]
         return super().tables if first.folder == self.folder else first.tables
 
     def to_frame(self, table: str | None = None) -> pd.DataFrame:
-        """Returns a table as a pandas data frame; that of replications also has a column `seed`.
+        """Returns a table as a pandas data frame; with several replications, it has a column `seed`.
 
         Args:
             table: one of `tables` (docs/reference/keys.md describes their columns); None for the summary: one
@@ -620,7 +620,7 @@ def _content(path: Path) -> dict[str, Any]:
 
 
 def _fabric(settings: Any) -> str:
-    """Describes the fabric of results: family, parameters, hosts; adds a networkx graph's number of hosts."""
+    """Describes the fabric of results: family, parameters, hosts and, for a networkx graph, endpoints."""
     own = settings.name == NetworkxTopology.name and hasattr(settings, "endpoints")
     return fabric_text(settings) + (f" ({settings.endpoints})" if own else "")
 

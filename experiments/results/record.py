@@ -46,8 +46,8 @@ class RunRecord:
         programs: user programs that ran meanwhile.
         lines: lines that ran at the prompt meanwhile; None outside of a session.
         background: background traffic of a session.
-        unasked: locations of links and switches that the controller stopped using although they had neither
-            failed at the start nor later by the schedule.
+        unasked: locations of links and switches that the controller stopped using although they had not
+            failed, neither at the start nor by the schedule.
         avoided: locations of the failed links and switches, like `s1-s7, s4`, that the controller's plan
             avoided before the traffic started; `none` for none.
     """

@@ -89,7 +89,7 @@ def summarise(record: RunRecord) -> Summary:
 
 
 def _asked(options: RunTraffic) -> dict[str, Any]:
-    """Returns the requested settings that only this kind of traffic has, by the summary's field names."""
+    """Returns the summary's field -> value for requested settings that only this kind of traffic has."""
     if isinstance(options, ProgramTraffic):
         return {}
     if isinstance(options, CollectiveOptions):
@@ -100,7 +100,7 @@ def _asked(options: RunTraffic) -> dict[str, Any]:
 
 
 def _fractions(record: RunRecord) -> dict[str, Any]:
-    """Returns offered load, accepted load and loss as fractions, by the summary's field names."""
+    """Returns the summary's field -> fraction for offered load, accepted load and loss."""
     if not record.generated:
         return {"offered": None, "accepted": None, "loss": None}
     sent, received = record.result.sent, record.result.received
@@ -257,7 +257,7 @@ def _foreign_doubts(record: RunRecord) -> list[str]:
 
 
 def _host_bytes(record: RunRecord) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64] | None]:
-    """Returns the bytes of all measured frames that each host sent and received in the whole run.
+    """Returns two arrays: bytes of all measured frames that each host sent, and received, in the whole run.
 
     The second array is None for TCP flows, whose ends do not know the lengths of all frames that arrived.
     """
@@ -273,7 +273,7 @@ def _host_bytes(record: RunRecord) -> tuple[npt.NDArray[np.int64], npt.NDArray[n
 
 
 def _frames(record: RunRecord) -> tuple[int, int]:
-    """Returns the number of frames sent and received in the whole run, including frames without data."""
+    """Returns (frames sent, frames received) in the whole run, including frames without data."""
     result, outcome = record.result, record.result.outcome
     if outcome:
         sent = int(outcome.sent.frames.sum()) + int(outcome.acknowledgements_sent.sum())
@@ -325,7 +325,7 @@ def _evidence(record: RunRecord) -> Evidence:
 
 
 def _lost_elsewhere(record: RunRecord) -> tuple[int | None, int | None]:
-    """Returns how many packets the whole run lost outside queues, without failures and because of failures.
+    """Returns the packets that the whole run lost outside queues: (not because of failures, because of them).
 
     Both are None if not known.
     """
@@ -361,7 +361,7 @@ def _standstill(record: RunRecord) -> Standstill | None:
 def _surplus(record: RunRecord, frames: int) -> int:
     """Returns how many more frames arrived than were sent; 0 if the counts are incomplete.
 
-    The surplus is also computed per pair of hosts, as losses of other pairs hide it in the total.
+    The surplus is also computed per pair of hosts, because in the total, losses of other pairs can hide it.
 
     Args:
         record: the run's record.
@@ -399,7 +399,7 @@ def _link_loss_doubt(record: RunRecord) -> str | None:
 
 
 def _spans_of_failure(record: RunRecord) -> dict[str, list[tuple[float, float]]]:
-    """Returns switch -> (start, end) of the times when it was down or starting, on time.monotonic's clock."""
+    """Returns switch -> (start, end) of each time when it was down or starting, on time.monotonic's clock."""
     spans: dict[str, list[tuple[float, float]]] = {}
     for component, begin_s, end_s in failure_spans(record):
         if component.kind is not ComponentKind.LINK:  # `switch:s4` and `hang:s4`

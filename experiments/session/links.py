@@ -61,7 +61,7 @@ class Drops:
 
     Attributes:
         ports: ports of switches and hosts that dropped or lost at least one packet.
-        ingress: host -> its packets that its switch's port dropped, because hosts may not send such packets.
+        ingress: host -> number of its packets that the switch dropped because hosts may not send them.
     """
 
     ports: tuple[PortDrops, ...]

@@ -72,7 +72,7 @@ class _Bisection(SimulatedGroup[float, LoadPoint]):
         """Returns the next loads to try.
 
         The first one lies halfway between the highest stable load and the lowest saturated load. Each further
-        load would follow from one of the possible outcomes of the loads before it.
+        load is one that would come next after one of the possible outcomes of the loads before it.
 
         Args:
             ahead: number of loads to return.

@@ -82,7 +82,7 @@ def run_simulated_sweep(
         folder: output directory, new, empty, or of the same sweep.
         on_event: called with each event.
         workers: number of processes on this machine; None for one per core.
-        scheduler: scheduler of a cluster that simulates instead; None for none.
+        scheduler: scheduler of a cluster that simulates instead; None for no cluster.
 
     Raises:
         UsageError: the folder has other results, or an option makes no sense for this fabric.

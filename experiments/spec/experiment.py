@@ -229,7 +229,7 @@ class Experiment:
 
     @cached_property
     def inputs(self) -> Digests:
-        """Input file -> SHA-256 of its content; raises ParameterError if it differs from the measured one."""
+        """Input file -> SHA-256 of its content; raises ParameterError if it changed since the measurement."""
         found = digests_of(self._input_paths)
         remedy = "give the experiment anew to use the new file"
         check_unchanged(found, self.measured, "the experiment ran", remedy)
@@ -421,7 +421,7 @@ def traffic_kind(kind: str, values: Mapping[str, Given]) -> str:
 
 
 def _unknown(name: str, kind: str, family: str, declared: Mapping[str, Option]) -> str:
-    """Returns the text of the error that a kind of experiment has no option of this name, with a remedy.
+    """Returns the error message, with a remedy, for an option that a kind of experiment does not have.
 
     The text names the option as a Python argument. An option of another engine or family is named as on the
     command line.

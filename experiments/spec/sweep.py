@@ -107,7 +107,7 @@ class SweepOptions:
             if variation.owner and variation.owner not in owners:
                 raise UsageError(
                     f"--vary {variation.key} needs {variation.owner} among the sweep's routings or patterns, "
-                    f"which are {', '.join((*self.routings, *self.patterns))}"
+                    f"got {', '.join((*self.routings, *self.patterns))}"
                 )
 
     @property

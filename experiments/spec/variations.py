@@ -151,7 +151,7 @@ def needs_own_fabric(key: str, kind: str = SWEEP) -> bool:
 
 
 def own_fabric_message(key: str, given: Any) -> str:
-    """Returns the text of the error that an option cannot vary on one fabric, with a shell loop as remedy."""
+    """Returns the error message for an option that cannot vary on one fabric, with a shell loop as remedy."""
     listed = given if isinstance(given, list | tuple) else str(given).split(",")
     words = "$value ..." if key == TOPOLOGY else f"... --{key} $value"
     return (

@@ -25,7 +25,7 @@ _LONGEST_S = 3600.0  # limit of --warmup
 
 
 def steady_span_s(links: LinkSpec, frame_bytes: int, *, adaptive: bool = False) -> float:
-    """Returns the length in s of the spans over which throughput is compared, at least 2 s.
+    """Returns the length in s, at least 2, of the spans over which throughput is compared.
 
     Args:
         links: the links.

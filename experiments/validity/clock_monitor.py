@@ -22,7 +22,8 @@ class ClockSamples:
     """Extreme offsets of the wall clock from the monotonic clock.
 
     Attributes:
-        least, most: the offsets with the smallest upper and the largest lower bound; None before the first.
+        least: the offset with the smallest upper bound; None before the first observation.
+        most: the offset with the largest lower bound; None before the first observation.
         forward: whether `most` was observed later than `least`.
     """
 

@@ -66,7 +66,7 @@ class Evidence:
         link_loss_doubt: reason to doubt the configured random loss of links; None if there is none.
         scheduled: whether packets had scheduled times.
         link_rate_bps: rate of the links in bit/s; None if no lower rate is to be suggested.
-        coverages: how much of the time that is judged each monitor observed.
+        coverages: for each monitor, how much of the judged time it observed.
     """
 
     packet_ms: float

@@ -39,7 +39,7 @@ class LinkMonitor:
 
         Args:
             fabric: the fabric.
-            frame_bytes: length of its longest frames.
+            frame_bytes: length of the longest frames on its links.
             folder: folder of the results, for the table that is written during the run; None for no table.
         """
         self._network, spec = fabric.network, fabric.options.links

@@ -95,7 +95,7 @@ class Monitors:
 
         Args:
             fabric: the fabric.
-            frame_bytes: length of its longest frames.
+            frame_bytes: length of the longest frames on its links.
             folder: folder of the results, for the table of links that is written during the run; None for no
                 table.
         """

@@ -123,12 +123,12 @@ class GraphNumbers:
     Attributes:
         name, params: family and parameters.
         routers, links: their numbers.
-        degrees: degree, as text -> number of routers of that degree.
+        degrees: degree (as text) -> number of routers of that degree.
         diameter: largest distance between two routers, in links.
         average_path_length: mean distance between two different routers, in links.
-        moore_efficiency: number of routers over the Moore bound of degree and diameter.
+        moore_efficiency: number of routers divided by the Moore bound of degree and diameter.
         endpoints: number of hosts.
-        next_hop_rules: largest number of next-hop rules in a router: `with_masks`, and with `one_per_router`.
+        next_hop_rules: largest number of next-hop rules in a router, by kind: `with_masks`, `one_per_router`.
         remarks: notes on this member, for example that a random graph was redrawn until it was connected.
         between_hosts: `diameter`, `average_path_length` between routers with hosts; None if all have hosts.
         balance: `hosts`, the largest number per router at which full uniform traffic overloads no class of
@@ -246,7 +246,7 @@ class NearestMember:
         endpoints: number of hosts.
         diameter: largest distance between two routers, in links.
         average_path_length: mean distance between two different routers, in links.
-        moore_efficiency: number of routers over the Moore bound of radix and diameter.
+        moore_efficiency: number of routers divided by the Moore bound of radix and diameter.
         between_hosts: `diameter`, `average_path_length` between routers with hosts; None if all have hosts.
         bisection: share of the links cut by the best bisection that a few searches found; None, like the next
             two, unless costs are requested.
@@ -396,7 +396,7 @@ def draw(topology: Topology, path: Path | str | None = None) -> Figure:
 
     Args:
         topology: the graph.
-        path: the file, .png, .svg or .pdf; None for none.
+        path: the file, .png, .svg or .pdf; None for no file.
 
     Raises:
         UsageError: the file's extension is not supported, or the file exists.

@@ -58,7 +58,7 @@ def request_of(
 
 
 def _approval(options: Mapping[str, Any]) -> tuple[dict[str, Any], Callable[[Demands], bool]]:
-    """Returns the options except `run_programs`, and a function for `approved` that returns its value."""
+    """Returns the options except `run_programs`, and a function for `approved` that returns that value."""
     others = {name: value for name, value in options.items() if name != _RUN_PROGRAMS}
     run_programs = options.get(_RUN_PROGRAMS, False)
     if not isinstance(run_programs, bool):

@@ -37,7 +37,7 @@ _DOWN = ("off", "hangs")  # states of a switch without a running program, in whi
 
 @dataclass(frozen=True)
 class SwitchTables:
-    """Current rules and groups of a switch, with counters; print it.
+    """Current rules and groups of a switch, with counters; `print` shows them.
 
     Attributes:
         switch: name of the switch.
@@ -467,7 +467,7 @@ class SessionVerbs:
 
     @contextlib.contextmanager
     def _noted(self, line: str) -> Iterator[None]:
-        """Records the equivalent line of the prompt for the verb that the block runs."""
+        """Records the prompt line that is equivalent to the verb run in the block."""
         if self.recorder is None:
             yield
             return

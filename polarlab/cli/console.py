@@ -64,7 +64,7 @@ def print_table(rows: Sequence[Mapping[str, Any]], columns: Sequence[str], by: s
     Args:
         rows: the rows, as column -> value; they may have more entries than columns.
         columns: names of the columns to print.
-        by: name of an entry; rows with the same value of it are indented below that value. Empty for none.
+        by: name of an entry; rows with the same value of it are indented below that value; may be empty.
     """
     rows = [
         {escape_controls(name): escape_controls(str(value)) for name, value in row.items()} for row in rows

@@ -74,7 +74,7 @@ def wait_for_the_end(progress: ConsoleProgress, event: Event | None = None) -> N
 
     Args:
         progress: prints the event.
-        event: the event; None for none.
+        event: the event; None for no event.
     """
     with contextlib.suppress(KeyboardInterrupt, Terminated):
         if event:

@@ -259,7 +259,7 @@ def parse(words: Sequence[str]) -> argparse.Namespace:
 
 
 def _hint(word: str, known: Iterable[str]) -> str:
-    """Returns the hint for the message that the option `word` is not among a command's `known` options."""
+    """Returns a hint for the error about an option `word` that is not among a command's `known` options."""
     from polarlab.api.command_line.declarations import hint
     from polarlab.cli.options import options_of_command
 

@@ -294,7 +294,7 @@ def _started_by_keeper(start: Callable[[], subprocess.Popen[str]]) -> subprocess
 
 
 def _isolated(start: Callable[[], subprocess.Popen[str]]) -> subprocess.Popen[str]:
-    """Starts a process; for root, isolated from other processes where the kernel supports it."""
+    """Starts a process; if root does, isolated from other processes where the kernel supports that."""
     if os.geteuid() == 0:
         with contextlib.suppress(OSError):  # some containers forbid it
             return in_new_pid_namespace(start)

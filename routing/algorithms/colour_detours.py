@@ -6,14 +6,14 @@ gateway's global link; and a local hop to the destination, or none. The hops of 
 four-color, and the second half's colour is higher, so the order of links holds on the whole path
 (`routing.path_sets.coloured`).
 
-The tag names the intermediate router. The packet must reach it in this way, not over the source's own link to
-that router's group followed by a local hop; routers for which this is not the case are not chosen.
+The tag names the intermediate router. A router is not chosen if packets with its tag would instead take the
+source's own link to that router's group and then a local hop.
 
 Intermediate routers are weighted by colour because they are not equally useful: the links of their second
 half serve different numbers of colour pairs. `FIRST_HALF` and `SECOND_HALF` were chosen by simulated
-annealing over weights from 0 to 4, maximising the limits of the fluid model on the dragonfly 8/4/9 with t = 4
-and 4 hosts per router: under adv:1 to adv:4, and if all routers of a group send to all of another group.
-Under adv:1 the limit is 0.39; the capacity of global links allows 0.4375.
+annealing over weights from 0 to 4, maximising the load limits that the fluid model predicts for the dragonfly
+8/4/9 with t = 4 and 4 hosts per router: under adv:1 to adv:4, and if all routers of a group send to all of
+another group. Under adv:1 the limit is 0.39; the capacity of global links allows 0.4375.
 """
 
 from __future__ import annotations
@@ -136,8 +136,8 @@ class ColourDetours:
             span: destinations, in groups other than the source's.
 
         Returns:
-            Routers of third groups with a positive weight, ascending; all eligible routers if none has a
-            positive weight.
+            Routers in third groups, ascending: those with a positive weight, or all eligible routers if none
+            has one.
         """
         of = self.coloured
         entries = self._entries_of(router)
@@ -267,7 +267,7 @@ class ColourDetours:
         return np.asarray(entries[(straight == 1) | by_gateway])
 
     def _leads_to(self, entries: npt.NDArray[np.int64], destination: int) -> npt.NDArray[np.bool_]:
-        """Returns, for each entry, whether its group is linked to the destination, whose colour is higher."""
+        """Returns whether each entry has a lower colour than the destination, and a group linked to it."""
         of = self.coloured
         linked = np.zeros(of.dragonfly.trunking.groups, bool)
         linked[of.dragonfly.group_of[of.dragonfly.neighbours(destination)]] = True

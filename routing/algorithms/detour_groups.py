@@ -38,7 +38,7 @@ class CandidatePath:
 
     Attributes:
         bucket: the bucket that sends packets on this path.
-        ports: the one port on which these packets leave while that port is up.
+        ports: a tuple of the one port on which these packets leave while it is up.
     """
 
     bucket: Bucket
@@ -61,7 +61,7 @@ def detour_plan(
     select_near: NearSelection,
     max_detours: int | None,
 ) -> RoutePlan:
-    """Returns the plan of a routing whose select groups, for each port, use the minimal path or detours.
+    """Returns the plan of a routing whose select groups use the minimal path through a port or its detours.
 
     Args:
         topology: the fabric's graph; its family must have detours (`routing.families`), like polarfly.

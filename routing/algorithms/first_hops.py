@@ -1,7 +1,7 @@
 """First hops of packets from a router's own hosts, where they differ from those of packets in transit.
 
 Rules for packets in transit depend on the destination or the tag alone. A routing may want other gateways for
-packets that start at a router: those get groups of their own, which only the router's source table uses.
+packets that start at a router: such packets get their own groups, which only the router's source table uses.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ Gateways = tuple[tuple[int, int], ...]
 class GatewayGroups:
     """Groups of one router that divide packets among neighbours by weight, built on first use.
 
-    While the port to a neighbour is dead, the others take its share; for a single neighbour, the alternates
-    of the router's protected group for the same packets are used.
+    While the port to a neighbour is dead, the others take its share; a group with a single neighbour uses the
+    alternates of the router's protected group for the same packets.
     """
 
     def __init__(self, view: RouterView, protected: ProtectedGroups, role: GroupRole) -> None:
@@ -43,7 +43,7 @@ class GatewayGroups:
         self._numbers: dict[tuple[Gateways, int], int] = {}
 
     def group(self, key: int, gateways: Gateways) -> Group:
-        """Returns the group of the packets with a key.
+        """Returns the group for the packets that a key identifies.
 
         Args:
             key: the packets' destination, or the router named by their tag.

@@ -3,8 +3,9 @@
 Minimal paths of four-color use the first or the second half of the order of links
 (`routing.path_sets.coloured`). A detour consists of both: a minimal path of the first half to a middle router
 in a third group, and a minimal path of the second half on to the destination. Source and destination
-determine the class of the middle router, a fourth of all routers. In the labels of that module, a source xP
-has one class for all destinations with gateways eB in the second half: (1-x)A if e = x, else xB.
+determine the class of the middle router; a class contains a fourth of all routers. In the labels of that
+module, for a source xP and a destination whose gateways in the second half are eB, the class is (1-x)A if
+e = x, else xB.
 
 Source: Camarero, Vallejo, Beivide, "Topological Characterization of Hamming and Dragonfly Networks and Its
 Implications on Routing" (TACO 2014), section 6.2.
@@ -49,7 +50,8 @@ class HalfPaths:
             destination: the destination.
 
         Returns:
-            The number of its set of groups; as colour, the e of the gateways eB in the second half; -1.
+            The number of the destination's set of groups as `part`; the e of the gateways eB in the second
+            half as `colour`; and -1.
         """
         of = self.coloured
         number, letter = divmod(int(of.colour[destination]), 2)

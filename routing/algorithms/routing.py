@@ -30,7 +30,7 @@ class Routing:
         shortest: whether its packets always take as many hops as the distance of the pair.
         plan_parameters: parameters of the switches' rules and groups.
         law_parameters: parameters of the control law; they change no rules or groups of a switch.
-        packet_law: law for simulated source routers that decide per packet; None without one.
+        packet_law: law for simulated source routers that decide per packet; None if it has none.
         families: names of the topology families that support it; empty for any graph.
         name: its name on the command line, including non-default parameters.
         given: key -> value of the non-default parameters.
@@ -108,7 +108,7 @@ class Routing:
         return law
 
     def control(self) -> Control:
-        """Returns the settings for the control of adaptive groups; only if the routing is not oblivious."""
+        """Returns the settings for the control of adaptive groups; oblivious routings do not use them."""
         values: dict[str, Any] = self._values(CONTROL_PARAMETERS)
         return Control(**values)
 

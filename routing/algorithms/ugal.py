@@ -1,9 +1,9 @@
 """UGAL (`ugal`): the minimal path or a random general Valiant path, by occupancy times hops.
 
-The source compares the minimal path with a path through a random intermediate router: for each, the occupancy
-of its first port times its hops; it takes the smaller. With buckets, this becomes: sampled detours that win
-against the minimal path take buckets from it, and detours that no longer win return theirs. A threshold in
-favour of the minimal path suppresses the noise of almost empty queues; it also provides hysteresis.
+The source compares the minimal path with a path through a random intermediate router, and takes the one whose
+first port's occupancy times its hops is smaller. With buckets, this becomes: sampled detours that win against
+the minimal path take buckets from it, and detours that no longer win return theirs. A threshold in favour of
+the minimal path suppresses the noise of almost empty queues; it also provides hysteresis.
 
 A group serves the destinations at one distance behind the same ports: they share the ports' occupancy and the
 hops of the minimal path.
@@ -87,8 +87,8 @@ def ugal_plan(
     Args:
         topology: the fabric's graph, connected.
         hosts_per_router: p, the number of hosts at each router that has any, 1 to 254.
-        intermediates: the maximum number of intermediate routers of a group, at least 1; candidates, not
-            buckets.
+        intermediates: the maximum number of intermediate routers of a group, at least 1; it limits
+            candidates, not buckets.
         buckets: the number of buckets of a group, 2 to 256.
         over: path set of minimal paths and of paths to and from the intermediate router; `min` for all
             shortest paths.
@@ -169,7 +169,7 @@ class Detours(Protocol):
 
         Args:
             view: the source's ports and matches.
-            destinations: routers of one group.
+            destinations: routers that one OpenFlow group serves.
         """
 
     def onward_hops(self, intermediates: list[int], destinations: list[int]) -> Sequence[float]:
@@ -177,7 +177,7 @@ class Detours(Protocol):
 
         Args:
             intermediates: the intermediate routers.
-            destinations: routers of one group.
+            destinations: routers that one OpenFlow group serves.
         """
 
 
@@ -196,7 +196,7 @@ class _ByPaths:
     group_of: npt.NDArray[np.int64]
 
     def first_hops(self, view: RouterView, reroute: FastReroute) -> FirstHops:
-        """Returns the first hops of own packets, the same as in transit."""
+        """Returns the first hops of the router's own packets, which are those of packets in transit."""
         return FirstHops(view, reroute)
 
     def kind(self, _view: RouterView, _destination: int) -> Hashable:
@@ -206,8 +206,8 @@ class _ByPaths:
     def intermediates(self, view: RouterView, destinations: list[int]) -> list[int]:
         """Returns the intermediate routers that suit destinations with the same minimal ports.
 
-        No minimal path to such a router starts on these ports. No minimal path from it to one of the
-        destinations leads back through the source.
+        No minimal path to such an intermediate router starts on these ports, and no minimal path from it to
+        one of the destinations leads back through the source.
         """
         away, onward = self.distances[view.router], self.distances[:, destinations]
         # Exclude routers with a minimal path to a destination through the source: the detour could return.
@@ -237,7 +237,7 @@ def _means(hops: npt.NDArray[np.int16]) -> Sequence[float]:
 
 @dataclass(frozen=True)
 class _Design:
-    """Data shared by all switches: detours, group sizes, and one object for each distinct number of hops."""
+    """Data shared by all switches: detours, limits of groups, and distinct mean hops, each as one object."""
 
     detours: Detours
     intermediates: int
@@ -315,9 +315,9 @@ def make_ugal_law(datapath_id: int, *, threshold: float, sampled: float) -> Law:
     Args:
         datapath_id: the switch; it seeds the law's samples, which are the same in every run and differ
             between switches.
-        threshold: a detour is taken if the product of occupancy and hops of the minimal path exceeds that
-            of the detour by more than this, at least 0.
-        sampled: the share of its minimal buckets that a group tries to replace per step, 0 to 1.
+        threshold: at least 0; a detour is taken if occupancy times hops of the minimal path exceeds that
+            product of the detour by more than this.
+        sampled: per step, a group tries to move this share of its minimal buckets to detours, 0 to 1.
     """
     generator = np.random.default_rng(datapath_id)
 

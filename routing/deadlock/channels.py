@@ -98,7 +98,7 @@ class Channels:
         """Returns the port on which a channel leaves its router.
 
         Args:
-            number: 0 .. number of channels - 1.
+            number: the channel's number, from 0.
         """
         return int(self._topology.ports.links[number // self.virtual])
 
@@ -115,7 +115,7 @@ class Channels:
         """Returns the channel with a given number.
 
         Args:
-            number: 0 .. number of channels - 1.
+            number: the channel's number, from 0.
         """
         link, virtual = divmod(number, self.virtual)
         return Channel(int(self.tails[link]), int(self.heads[link]), virtual)

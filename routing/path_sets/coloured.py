@@ -17,7 +17,7 @@ The paper's rules (`order=paper`):
   or (1-x)B. Only +0AA and +0BB may be skipped, where router and gateway are one.
 
 Under either rule, the labels of source and destination determine the colour of the gateway. Of several
-gateways of that colour, packets take those on the shortest paths; the paper has one.
+gateways of that colour, packets take those on the shortest paths; the paper's networks have only one.
 
 This project's own orders (`order=own`, the default):
 
@@ -101,7 +101,7 @@ def _own_four_color_rule() -> ColourRule:
 def _two_color_rule() -> ColourRule:
     """Returns the rule of section 6.1.
 
-    Toward a higher group, gateways have the source's colour; toward a lower one, not the destination's.
+    Toward a higher group, gateways have the source's colour; toward a lower one, any but the destination's.
     """
     same, all_pairs = np.eye(2, dtype=bool), np.ones((2, 2), bool)
     return ColourRule(np.stack([all_pairs, same]), np.stack([~same, all_pairs]), strict=True)
@@ -151,7 +151,7 @@ class ColouredDragonfly:
         rule: the local hops that colours allow.
         colour: int64 array, N: the colour of each router.
         rank: int64 array: the rank of each group.
-        straight: int16 array, N x N: hops of the path from each [router, destination] that starts with a
+        straight: int16 array, N x N: for each [router, destination], hops of the path that starts with a
             global link of the router to the destination's group; larger than any path if there is none.
     """
 
@@ -193,7 +193,7 @@ class ColouredDragonfly:
         return np.asarray(self.rank[far_group] > self.rank[near_group]).astype(np.int64)
 
     def own_gateways(self, router: int) -> dict[int, tuple[int, ...]]:
-        """Returns gateways for own packets that, unlike packets in transit, must avoid the global link.
+        """Returns gateways for own packets that must avoid the router's global link; transit packets take it.
 
         Args:
             router: the source.

@@ -99,7 +99,7 @@ def _search(classes: int, sets: Sequence[set[int]], colours: int) -> list[int] |
         colours: the number of colours.
 
     Returns:
-        The colours, in the order of the classes; None if there are none, or the search takes too long.
+        The colours, in the order of the classes; None if this is impossible or the search takes too long.
     """
     trials = [iter(range(colours))]
     chosen = [0]

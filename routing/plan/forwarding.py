@@ -89,7 +89,7 @@ class ForwardingRules:
         return self._grids[table].rules(np.asarray(groups, np.int64))
 
     def toward_block(self, table: Table, block: DestinationBlock, group: int) -> int:
-        """Returns the number in the store of the rule for a block of destinations.
+        """Returns the number that the rule for a block of destinations has in the store.
 
         Args:
             table: MINIMAL or MARKED.

@@ -26,9 +26,9 @@ Pairs = set[tuple[int, int]]  # source and destination routers
 
 
 def without_drained_detours(plan: RoutePlan, drain: Drain) -> tuple[RoutePlan, Pairs]:
-    """Returns a plan in which no source chooses a detour that starts over, or leads to, a drained component.
+    """Returns a plan whose sources choose no detour that begins on, or leads to, a drained component.
 
-    A group's minimal path stays; if that is drained, the rules for its destinations change instead.
+    Minimal paths stay in their groups; where one is drained, the rules for its destinations change.
 
     Args:
         plan: the plan, with the groups of the whole fabric.

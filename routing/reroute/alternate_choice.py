@@ -76,8 +76,8 @@ def _taken(
 ) -> Numbers:
     """Returns, for each segment, the rows of `extra_hops` that are safe for all its chosen destinations.
 
-    A segment is a run of destinations with the same next hop. The result has a column for each segment: the
-    segment's entry of `first`, then its other safe rows, then the number of all rows as padding.
+    A segment is a run of destinations with the same next hop; `first` is its preferred row. The result has a
+    column for each segment: this row, then the other safe rows, then the number of all rows as padding.
     """
     safe = np.logical_and.reduceat((extra_hops < UNSAFE) | ~chosen, starts, axis=1)
     order = np.where(safe, np.arange(len(safe))[:, np.newaxis], len(safe))

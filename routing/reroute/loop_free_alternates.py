@@ -228,7 +228,7 @@ class _RouterSearch:
     def _assign_untagged(self, blocks: Blocks, not_back: Mask, row: int, rest: Numbers) -> list[_Assignment]:
         """Returns alternates of untagged packets to blocks for which no neighbour is safe.
 
-        No neighbour's path to these blocks avoids both this router and the lost neighbour.
+        That is, no neighbour's path to these blocks avoids both this router and the lost neighbour.
 
         Blocks without an alternate are added to `unprotected`.
 
@@ -268,7 +268,7 @@ class _RouterSearch:
         return np.asarray(self._remote_search.not_back & (through > self._distances))
 
     def _exchange(self, row: int, rest: Numbers) -> list[_Assignment]:
-        """Returns alternates that replace the tag of packets; none can forward them with their old tag."""
+        """Returns alternates with a new tag, for packets that no neighbour can forward with their old one."""
         neighbours = self._neighbours[self._rows_behind[row][:_MAX_ALTERNATES]].tolist()
         if neighbours:
             self._max_extra_hops = max(self._max_extra_hops, _EXCHANGE_HOPS)
@@ -296,7 +296,7 @@ class _RouterSearch:
             blocks: all destinations.
             rest: the numbers of the blocks that need alternates.
             row: the row of the lost neighbour; all others may be first hops.
-            dead: a router that the alternates must also avoid; None for none.
+            dead: a router that the alternates must also avoid; None if there is none.
         """
         assigned: list[_Assignment] = []
         if not self._search.remote:

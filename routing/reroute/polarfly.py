@@ -73,7 +73,7 @@ def _tagged(view: RouterView, detours: RouterDetours) -> ProtectedGroups:
 
 
 def _by_port(view: RouterView, roles: npt.ArrayLike) -> tuple[int, ...]:
-    """Returns the number of the group toward each router, by its first minimal port; 0 for the router itself.
+    """Returns the number of the group toward each router, by the first minimal port; 0 for `view.router`.
 
     Args:
         view: the router's ports and matches.

@@ -156,7 +156,7 @@ class _Row:
 def _choices(
     classes: Numbers, hosts: Numbers, wanted: Mask, choices: tuple[Numbers, Numbers], targets: Numbers
 ) -> _Choices:
-    """Returns the next states for all hosts whose number of choices `_Row` rounds to the same number.
+    """Returns the next states for all hosts for which `_Row` rounds the number of choices to the same value.
 
     Args:
         classes: for each host, its class.

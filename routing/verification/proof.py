@@ -19,7 +19,7 @@ class Proof:
     """The result of proving a plan; pairs are ordered pairs of different hosts.
 
     Attributes:
-        pairs: number of pairs whose routers work, in the scenario with the most.
+        pairs: number of pairs whose routers work, in the scenario with the most such pairs.
         scenarios: number of failures tried; no failure counts as one.
         delivered: pairs, summed over scenarios, whose packets arrive for every choice of the groups.
         cut_off: pairs, summed over scenarios, without any path after the failure; this is not a fault of the

@@ -134,13 +134,13 @@ def _cost(state: State, outcome: int, hops: int, destination: int) -> int:
 
 @inlined
 def _detour(state: State, first: int, end: int, number: int) -> int:
-    """Returns the index in `State.detours` of the detour with a given number, counted over all bundles.
+    """Returns the index in `State.detours` of a detour, given its position among all detours of a choice.
 
     Args:
         state: the simulation.
         first: first bundle in which the detour may be.
         end: end of these bundles.
-        number: the number of the detour.
+        number: the detour's position, from 0, counted over all bundles.
     """
     while end - first > 1:
         middle = (first + end) >> 1

@@ -205,7 +205,7 @@ def used_tags(tables: ForwardingTables) -> npt.NDArray[np.bool_]:
         tables: forwarding tables.
 
     Returns:
-        (2, N): [mark, router], whether packets may have that mark and a tag with that router.
+        (2, N): entry [mark, router]: whether packets may have that mark and a tag that names that router.
     """
     choices, adaptive = tables.choices, tables.adaptive
     outcomes = np.diff(choices.starts)

@@ -35,7 +35,7 @@ def compile_tables(
     Args:
         plan: the plan.
         failure: the links and routers that are down.
-        candidates: whether the tables list the candidates of adaptive groups in their order.
+        candidates: whether the tables list the candidates of adaptive groups in the groups' order.
 
     Raises:
         PlanError: forwarding tables cannot express the plan's treatment of packets.
@@ -52,7 +52,7 @@ class PlanCompiler:
 
         Args:
             plan: the plan, which must not change.
-            candidates: whether tables list the candidates of adaptive groups in their order.
+            candidates: whether tables list the candidates of adaptive groups in the groups' order.
         """
         self._plan = plan
         self._rules = PlanRules(plan)

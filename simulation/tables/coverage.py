@@ -1,4 +1,4 @@
-"""Coverage of matches: the destination routers of which they match all hosts or some."""
+"""Coverage of matches: the routers whose hosts, all or some, are the destinations that a match covers."""
 
 from __future__ import annotations
 

@@ -46,7 +46,7 @@ class Detours:
         bundle_starts: (choices + 1,): first bundle of each choice.
         bundle_keys: (bundles,): key of a choice whose outcomes are the bundle's outputs.
         bundle_detours: (bundles,): first detour of each bundle; equal bundles share their detours.
-        bundle_sizes: (bundles,): number of detours in each bundle.
+        bundle_sizes: (bundles,): how many detours each bundle has.
         keys: distinct keys of candidates; LOST_KEY for dead ones.
         detours: (detours,): index in `keys`; of a small type to save memory.
         hops: (detours,): hops of each detour, in 1/256; None if all are 0.

@@ -39,7 +39,7 @@ class SwitchRules:
             router: the switch's router.
             routers: N, the number of routers.
             outputs: the router's outputs.
-            hosts: the numbers of the router's hosts.
+            hosts: the range of the router's host numbers.
         """
         self._plan = plan
         self._router = router
@@ -235,7 +235,7 @@ class SwitchRules:
         return best
 
     def _fill(self, best: Numbers, columns: slice, for_all: Numbers) -> None:
-        """Writes the last given rule into each column whose best rule, if any, has a lower priority.
+        """Writes the last rule of `for_all` into columns that have no rule or one of lower priority.
 
         Args:
             best: the best rule so far for each destination or tag; it is updated.

@@ -44,7 +44,7 @@ class LinkClass:
 
 @dataclass(frozen=True)
 class Balance:
-    """The numbers of hosts that a topology supports under uniform traffic.
+    """How many hosts per router a topology supports under uniform traffic, in total and by class of links.
 
     Attributes:
         hosts: the largest number of hosts per router at which every class of links can

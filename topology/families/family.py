@@ -96,7 +96,7 @@ def order_parameter(least: int, most: int, required: bool = True) -> Parameter:
 
     Args:
         least: the smallest order of the finite field.
-        most: the largest.
+        most: the largest order.
         required: whether it must be given.
     """
     return Parameter(

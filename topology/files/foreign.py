@@ -100,7 +100,7 @@ def _lookup_path(path: Path) -> Iterator[Path]:
 
 
 def _distrust_reason(status: os.stat_result, place: Path) -> str:
-    """Returns why other users may change a file, folder or link, as a clause; empty if they may not."""
+    """Returns a clause that says why others may change a file, folder or link; empty if they may not."""
     user, _ = caller() or (ROOT, ROOT)
     if status.st_uid not in (ROOT, user):
         return f"{place} belongs to {_user_name(status.st_uid)}"

@@ -1,4 +1,4 @@
-"""Import of libraries that search the working folder for settings, and folders for their caches.
+"""Imports libraries that search the working folder for settings, and chooses folders for their caches.
 
 Numba and matplotlib read settings files in the working folder, and numba unpickles its cache. In a folder of
 another user, root would execute code that this user chose.

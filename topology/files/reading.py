@@ -79,7 +79,7 @@ def read_bytes(
 
     Raises:
         FileError: it does not exist, may not be read, is too long or not a regular file.
-        ParameterError: this thread is `expecting` another content.
+        ParameterError: the content differs from what a surrounding `expecting` block requires.
     """
     path = Path(path)
     try:
@@ -127,7 +127,7 @@ def check_unchanged(found: Mapping[str, str], kept: Mapping[str, str], since: st
 
 
 def digest_of(content: bytes | None) -> str:
-    """Returns the SHA-256 of a file in hexadecimal digits; empty without a file."""
+    """Returns the SHA-256 of a file's content in hexadecimal digits; empty for None."""
     return "" if content is None else hashlib.sha256(content).hexdigest()
 
 

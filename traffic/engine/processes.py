@@ -1,4 +1,4 @@
-"""Control of the traffic processes by their parent: starting them, sending jobs, waiting, and killing."""
+"""Control of the traffic processes by their parent: starts them, sends jobs, waits for them, kills them."""
 
 from __future__ import annotations
 

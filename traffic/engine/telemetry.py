@@ -157,7 +157,7 @@ class TrafficSnapshot(NamedTuple):
     Attributes:
         seconds: seconds since the schedule's start.
         offered_bps, accepted_bps: rates over about the last second, in bit/s.
-        loss: share of the packets that should have arrived by now but have not; None before the first.
+        loss: share of the packets that should have arrived by now but have not; None at the start.
         p99_ms: 99th percentile of the latencies since the last report.
         under_way: packets that were sent and have not arrived, including lost ones.
         draining: whether the measurement window has ended and only packets under way are still received.

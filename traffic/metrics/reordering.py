@@ -33,9 +33,9 @@ class FlowOrder:
         """Returns whether each packet arrived after a later packet of its flow, and records the packets.
 
         Args:
-            flow: each packet's flow, 0 to the number of flows - 1, in the order of arrival; shape (packets,).
-            number: each packet's sequence number, ascending in the order of sending, 0 to 2^32 - 2, because
-                number + 1 is stored in 32 bits; shape (packets,).
+            flow: index of each packet's flow, in the order of arrival; shape (packets,).
+            number: each packet's sequence number, which ascends in the order of sending; shape (packets,). At
+                most 2^32 - 2, because number + 1 is stored in 32 bits.
 
         Returns:
             bool array, (packets,): True for reordered packets.

@@ -6,7 +6,7 @@ A segment has the layout of a probe (`probe_frame`) up to the run's id, followed
 
 The TCP header has the RST flag: kernels never answer such segments, whatever their checksum. The tag
 (`traffic.wire.tags`) is in the field of TCP's sequence number. Acknowledgements have the highest number
-received in `number`, their own number in `message`, and a bit for each of the last numbers instead of the
+received in `number`, their own number in `message`, and a bitmap of the latest numbers instead of the
 message's bytes.
 """
 

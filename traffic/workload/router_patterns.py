@@ -238,7 +238,9 @@ def next_groups(
 def group_permutation(
     topology: Topology, routers: RouterIndices, generator: np.random.Generator
 ) -> RouterIndices:
-    """Returns a random permutation of groups without fixed points; routers keep their positions in them.
+    """Returns, for each router, the router at the same position in its group's partner.
+
+    The partners are a random permutation of the groups without fixed points.
 
     Args:
         topology: the graph of routers; its clusters are the groups.
@@ -265,8 +267,8 @@ def _between_groups(
     Args:
         topology: the graph of routers.
         routers: indices of the routers with hosts, ascending; shape (N,).
-        groups: indices of the routers of each group, groups x positions.
-        partners: indices of the routers to which the routers in `groups` send, in the same shape.
+        groups: indices of the routers of each group; shape (groups, positions).
+        partners: indices of the routers to which the routers in `groups` send; same shape.
     """
     partner_of = np.empty(topology.routers, np.int64)
     partner_of[groups] = partners
@@ -277,7 +279,7 @@ def _equal_groups(topology: Topology, routers: RouterIndices, pattern: str) -> l
     """Returns one array per cluster with the indices of its routers that have hosts.
 
     Raises:
-        ParameterError: there are fewer than two such clusters, or their numbers of routers differ.
+        ParameterError: there are fewer than two such clusters, or their sizes differ.
     """
     hosting = set(routers.tolist())
     members = (tuple(filter(hosting.__contains__, cluster)) for cluster in topology.clusters().members)

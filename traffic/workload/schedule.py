@@ -186,7 +186,7 @@ class ProbeStream:
     """Pairs of hosts that are probed at the same interval.
 
     Attributes:
-        pairs: number of each host pair, source x hosts + destination.
+        pairs: the host pairs, as source x hosts + destination.
         interval_ns: time between two probes of a pair, in nanoseconds.
     """
 
@@ -198,7 +198,7 @@ class ProbeStream:
 class ProbeSchedule:
     """Probes at constant intervals, which reveal losses and the length of each pair's outages.
 
-    The probes of a stream are spread evenly over its interval. The packets' flow is the number of the stream.
+    The probes of a stream are spread evenly over its interval. The packets' flow is the index of the stream.
 
     Attributes:
         hosts: number of hosts.

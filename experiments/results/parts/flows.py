@@ -64,7 +64,8 @@ class FlowBytes:
     Attributes:
         payload: payload that arrived.
         resent: payload that was retransmitted.
-        wire: frames without FCS that sources and destinations sent, by the kernel's counters (TCP_INFO).
+        wire: bytes of frames, without FCS, that sources and destinations sent, by the kernel's counters
+            (TCP_INFO).
         links_by_flows: sum over flows of their bytes in `wire` times the hops of their paths, minus the bytes
             of lost frames on links that these frames did not reach.
         links_counted: bytes counted by the queues of links between routers; None if not observed.

@@ -68,7 +68,7 @@ class SweptSettings(DataclassInstance):
         return {entry.name: getattr(self, entry.name) for entry in fields(self) if entry.name not in own}
 
     def difference(self, other: Self) -> str | None:
-        """Returns the first incompatible setting by name; None if points of both fit into one sweep.
+        """Returns the name of the first incompatible setting; None if points of both fit into one sweep.
 
         Different routings, patterns, loads and values of varied keys are compatible: they only add points.
 

@@ -79,8 +79,8 @@ def batch_interval(sums: Float64, weights: Float64, period: int) -> BatchInterva
     The batches are the shortest ones whose means are nearly independent.
 
     Args:
-        sums: numerator in each period: float64 array, (periods,), at least MIN_BATCHES periods.
-        weights: denominator in each period: float64 array, (periods,).
+        sums: float64 array, one entry per period, at least MIN_BATCHES: the numerator in each period.
+        weights: float64 array, one entry per period: the denominator in each period.
         period: length of a period in cycles.
 
     Returns:

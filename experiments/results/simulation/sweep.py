@@ -53,7 +53,7 @@ class SimulatedSweepSettings(SweptSettings):
     vary: Mapping[str, tuple[Value, ...]] | None = omitted()
 
     def shared(self) -> dict[str, object]:
-        """Returns the settings that all points share, by name; includes settings of the routers."""
+        """Returns name -> value of the settings that all points share, including settings of the routers."""
         values = super().shared()
         del values["routers"]
         return {**values, **vars(self.routers)}
@@ -69,7 +69,7 @@ class SimulatedSweepManifest(Origin):
         params: parameters of the topology.
         hosts: p, the number of hosts attached to each router that has any.
         sweep: settings of the sweep.
-        sessions: start of each session of a sweep that was resumed, the first one first.
+        sessions: start times of the sweep and of each resumption, in order; absent if it was not resumed.
     """
 
     engine: str = SIMULATION

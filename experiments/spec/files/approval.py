@@ -67,9 +67,9 @@ def approved(experiment: Experiment, approves: Callable[[Demands], bool]) -> Exp
 
 
 def _listed_programs(experiment: Experiment) -> tuple[list[str], Foreign | None]:
-    """Returns the programs in the file of --exec-file, and that file's owner if it is another user.
+    """Returns the programs in the file of --exec-file, and the other user who owns or named the file.
 
-    Otherwise the result is an empty list and None. Another user's file must contain a program.
+    If there is no such user, the result is an empty list and None; otherwise the file must contain a program.
     """
     file = experiment.values.get(_EXEC_FILE)
     if file is None or os.geteuid():

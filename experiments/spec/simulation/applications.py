@@ -28,7 +28,7 @@ class SimulatedApplication:
         placement: assignment of ranks to hosts.
         message_bytes: message sizes.
         iterations: iterations of each size; each starts when the one before has ended on all ranks.
-        slices: slices of a collective's vector that are processed in parallel.
+        slices: number of slices of a collective's vector that are processed in parallel.
         compute_cycles: cycles that a rank computes between exchanges.
         flit_bytes: bytes of a flit.
         seed: seed of the random generator.

@@ -54,9 +54,9 @@ def prove_deadlock_freedom(
     Args:
         plan: plan of all switches.
         virtual_channels: `one`, or `hop:N`: hop h of a packet, from 1, uses virtual channel min(h, N) - 1.
-        failures: the single failures to check, besides none: `none`, `links` or `switches`.
-        layers: whether to count the acyclic layers into which the paths of all pairs can be divided; for
-            routings with one path per pair.
+        failures: single failures to check, in addition to the intact fabric: `none`, `links` or `switches`.
+        layers: whether to count the acyclic layers into which the paths of all pairs can be divided; only
+            for routings with one path per pair.
 
     Raises:
         UsageError: layers are requested together with failures, or where a pair has several paths.
@@ -160,7 +160,7 @@ def draw_cycle(topology: Topology, proof: DeadlockProof, path: Path | None = Non
     Args:
         topology: the graph.
         proof: a proof with a cycle.
-        path: the file, .png, .svg or .pdf; None for none.
+        path: the file, .png, .svg or .pdf; None for no file.
 
     Raises:
         UsageError: the file's extension is not supported, or the file exists.

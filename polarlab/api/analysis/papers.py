@@ -53,7 +53,7 @@ class PaperItem:
     Attributes:
         paper: name of the paper.
         item: the figure, table or section, such as `fig12`.
-        title: its content; if it is not computed, the reason for that, or its place in the paper.
+        title: content of the item; if the item is not computed, the reason, or its place in the paper.
         claims: number of its claims.
         computed: whether `reproduce` computes it.
 
@@ -347,7 +347,7 @@ def _prices(paper: str, item: str, path: Folder | None) -> Prices | None:
 
 
 def _default_folder(paper: str, scale: Scale) -> Path:
-    """Returns the default output folder of a paper, named by the paper, scale, seeds and prices."""
+    """Returns the default output folder of a paper, named after the paper, scale, seeds and prices."""
     parts = [paper, *(["quick"] if scale.quick else []), *([f"seeds{scale.seeds}"] if scale.seeds else [])]
     parts += [f"prices-{prices_digest(scale.prices)}"] if scale.prices else []
     return Path("results", "papers", "-".join(parts))

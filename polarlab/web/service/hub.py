@@ -27,9 +27,9 @@ class Hub:
         about: description of the fabric; None before there is one.
         state: its latest state; None before the first.
         entries: its latest events, as received.
-        version: grows with each change of these.
+        version: grows with each change of the above.
         watchers: number of clients that receive states.
-        session: distinguishes the numbers of these events from those of an earlier process.
+        session: distinguishes the numbers of its events from those of an earlier process.
     """
 
     def __init__(self) -> None:

@@ -226,7 +226,7 @@ def nested_circles(shape: Sequence[int]) -> Positions:
 def _turned(positions: Positions, size: int) -> Positions:
     """Rotates the drawing of a subgraph so that the links between its copies on a circle stay apart.
 
-    A link joins the same router of two copies. The angle maximises the smallest distance between such links.
+    A link joins corresponding routers of two copies. The angle maximises the smallest distance between links.
 
     Args:
         positions: float64 array, routers of one copy x 2.

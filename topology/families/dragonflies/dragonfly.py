@@ -1,8 +1,8 @@
 """Dragonflies: groups of fully connected routers; the groups are fully connected by global links.
 
-Each group has a routers, each router h global links, and every two groups have t links between them: a h =
-t (b - 1) for b groups. With t = 1 and a = 2 h this is the canonical dragonfly. Instead of a complete graph,
-the routers of a group may form a Hamming graph, as in Cray's Cascade.
+Each group has `a` routers, each router has h global links, and every two groups have t links between them:
+a h = t (b - 1) for b groups. With t = 1 and a = 2 h this is the canonical dragonfly. Instead of a complete
+graph, the routers of a group may form a Hamming graph, as in Cray's Cascade.
 
 Source: Kim, Dally, Scott, Abts, "Technology-Driven, Highly-Scalable Dragonfly Topology" (ISCA 2008), section
 3; trunking and arrangements: Camarero, Vallejo, Beivide (TACO 2014), sections 4 and 5; groups that are

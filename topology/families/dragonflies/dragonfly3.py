@@ -1,8 +1,8 @@
 """Dragonflies of three levels: fully connected supergroups, each of which is a dragonfly.
 
-The a routers of a group are fully connected. b2 groups with t2 links between every two of them form a
-supergroup: a h2 = t2 (b2 - 1). Supergroups are connected like groups, by h3 links of each router: a b2 h3 =
-t3 (b3 - 1) for b3 supergroups. Both levels are extended palmtrees.
+The `a` routers of a group are fully connected. A supergroup consists of b2 groups, with t2 links between
+every two: a h2 = t2 (b2 - 1). Supergroups are connected like groups, by h3 links of each router:
+a b2 h3 = t3 (b3 - 1) for b3 supergroups. Both levels are extended palmtrees.
 
 Source: Camarero, Vallejo, Beivide (TACO 2014), section 8.
 """

@@ -49,7 +49,7 @@ class Trunking:
 
 
 def trunkings(ports: int, most: int) -> list[Trunking]:
-    """Returns all trunkings for which P global ports of each group connect every two groups.
+    """Returns all ways to connect every two groups by the same number of links, with P ports per group.
 
     Args:
         ports: P, the number of global ports of each group, at least 1.
@@ -100,7 +100,7 @@ def circulant(trunking: Trunking) -> Ends:
     """Returns the links of the extended circulant arrangement.
 
     Args:
-        trunking: the numbers of groups, which is odd, and of ports, which is even.
+        trunking: the numbers of groups (odd) and ports (even).
 
     Returns:
         int64 array, links x 4, as in `palmtree`.

@@ -5,7 +5,7 @@ switches have the hosts. There is one path between any two switches, so the fail
 switch cuts the tree.
 
 Source: Mininet's `--topo tree,depth,fanout` (TreeTopo). The switches are numbered as in Mininet, which always
-gives f hosts to a lowest switch.
+gives f hosts to each of the lowest switches.
 """
 
 from __future__ import annotations

@@ -161,7 +161,7 @@ class PolarFly(Topology):
         return Adjacency(starts, points[others])
 
     def _polar_lines(self) -> Routers:
-        """Returns, for every v, the points u with v . u = 0: int32 array, N x (q + 1), ascending."""
+        """Returns an int32 array, N x (q + 1): for every v, the points u with v . u = 0, ascending."""
         q, field = self.q, self.field
         vector = self.vectors(np.arange(self.routers))
         x, y, z = vector[:, 0], vector[:, 1], vector[:, 2]
