@@ -36,6 +36,9 @@ from topology.parameters import Value
 from topology.registry import family
 
 
+_MAX_SUMMARIES = 100_000
+
+
 @dataclass(frozen=True)
 class _Settings:
     """Expected types of the entries of manifests and summaries that this module reads directly.
@@ -158,7 +161,7 @@ def _settled_s(folder: Path, experiment: Experiment) -> float | None:
     """Returns the latest start of a measurement window in a folder's summaries, in s; None without any.
 
     Another user may own the folder, so only summaries are read that the experiment and its table of points
-    name, one by one, up to a total size.
+    name, one by one, up to a number and a total size.
     """
     latest, left = None, RESULT_BYTES
 
@@ -168,7 +171,9 @@ def _settled_s(folder: Path, experiment: Experiment) -> float | None:
         if left < 0:
             raise ParameterError(f"summaries must be at most {RESULT_BYTES // MIB} MiB long in total")
 
-    for name in _summaries(folder, experiment):
+    for number, name in enumerate(_summaries(folder, experiment)):
+        if number == _MAX_SUMMARIES:
+            raise ParameterError(f"{folder} must have at most {_MAX_SUMMARIES} summaries; give --warmup")
         if (folder / name).exists():
             start_s = read_record(folder / name, _Window, opened=count).warmup_s
             latest = latest if start_s is None else max(start_s, latest or 0.0)
