@@ -35,7 +35,6 @@ from topology.links import rate_text
 from topology.parameters import Value
 from topology.registry import family
 
-
 _MAX_SUMMARIES = 100_000
 
 
