@@ -29,7 +29,7 @@ FLAPS, FLAP_WINDOW_S = 3, 10.0
 FIRST_HOLD_S, LONGEST_HOLD_S = 0.5, 16.0
 # A switch counts as lost this long after its connection ended.
 LOST_AFTER_S = 0.2
-# A held-down port that someone else sets up is set down again after at least this time.
+# A held-down port that someone else brings up is set down again after at least this time.
 REPEAT_S = 0.5
 # Replanning waits until nothing has changed for SETTLE_S, but at most LONGEST_WAIT_S: one failure of a switch
 # arrives as many port events.
@@ -175,13 +175,13 @@ class FabricState:
         return commands
 
     def adopt(self, router: int, port: int) -> None:
-        """Records a port that an earlier controller set down, so that this controller sets it up again."""
+        """Records a port that an earlier controller set down, so that this controller brings it up again."""
         record = self._by_end.get((router, port))
         if record:
             record.set_down.add((router, port))
 
     def release_adopted(self) -> list[SetPort]:
-        """Sets up the ports recorded by `adopt`, except those of links that are held down.
+        """Brings up the ports recorded by `adopt`, except those of links that are held down.
 
         Call it once all switches have described their state.
         """
@@ -209,7 +209,7 @@ class FabricState:
     # ---- queries ----
 
     def seen_by_neighbour(self, router: int, absent: Collection[int]) -> bool:
-        """Returns whether the port toward a router is up at any of its neighbours, except absent ones."""
+        """Returns whether any neighbour of a router, except absent ones, has its port to the router up."""
         ends = (end for record in self._records_of(router) for end in record.ends)
         return any(end[0] != router and end[0] not in absent and self._port_up(end) for end in ends)
 
@@ -274,10 +274,10 @@ class FabricState:
         return _set_down(record, now_s)
 
     def _release(self, record: _LinkRecord) -> list[SetPort]:
-        """Sets up the ports of a link that a controller set down, unless the link is still held down.
+        """Brings up a link's ports if a controller set them down, unless the link is still held down.
 
-        A disconnected switch cannot receive commands. Its ports stay recorded here and are set up when it is
-        back; the switch's own note (`Installer.set_port`) may be lost by then.
+        A disconnected switch cannot receive commands. Its ports stay recorded here and are brought up when it
+        is back; the switch's own note (`Installer.set_port`) may be lost by then.
         """
         if record.held:
             return []
@@ -321,7 +321,7 @@ def _set_down(record: _LinkRecord, now_s: float) -> list[SetPort]:
     If one of its switches is lost or has no rules, the port of the other switch is set down.
 
     Does nothing while a port of the link is administratively down: a port that someone else set down must not
-    be set up later by this controller.
+        be brought up later by this controller.
     """
     end = next((end for end in record.ends[::-1] if end[0] not in record.held_for), record.ends[1])
     if end in record.admin_down or record.set_down & record.admin_down:

@@ -238,7 +238,7 @@ class Installer:
         """Starts to replace an earlier controller's rules, which switches keep until this call.
 
         Returns:
-            The messages that bring the switches that connected with such rules to the plan.
+            The messages that bring the switches with such rules to the plan.
         """
         self._in_charge = True
         waiting = [(key, p) for key, p in self._switches.items() if p.stage is Stage.DESCRIBED]
@@ -386,7 +386,7 @@ class Installer:
         return self._switches[datapath_id].foreign_rules
 
     def noted_ports(self, datapath_id: int) -> frozenset[int]:
-        """Returns the ports that an earlier controller had set down when a switch connected."""
+        """Returns a switch's ports that an earlier controller had set down before the switch connected."""
         return self._switches[datapath_id].noted_ports
 
     def count(self, stage: Stage) -> int:

@@ -57,7 +57,7 @@ class Replan:
     refusal: str | None = None
 
     def report(self, seconds: float) -> Replanned:
-        """Returns the report of the plan; all switches got it within `seconds` of the start of planning."""
+        """Returns the report that all switches got the plan, `seconds` after the start of planning."""
         return Replanned(
             failed=self.failure.name,
             rules=self.rules,
@@ -98,7 +98,7 @@ class Replanner:
         return self._drain != self._current.drain or self.state.plan_due(now_s)
 
     def begin(self) -> Callable[[], Replan]:
-        """Returns the computation of a plan for the current failures and drain, for `finish`.
+        """Returns a function that computes a plan for the current failures and drain, for `finish`.
 
         The computation takes long, and may run in another thread. The fabric's state may change meanwhile;
         such a change makes the next plan due.

@@ -307,7 +307,7 @@ class Warnings:
 
 
 def die(reason: str) -> NoReturn:
-    """Reports an error and ends the process at once, rather than run without one of its threads.
+    """Reports an error and ends the process at once: it must not run without one of its threads.
 
     Args:
         reason: the error in words; not used if the code of a plug-in raised the error.

@@ -195,7 +195,7 @@ def _replanner(arguments: argparse.Namespace, plan: RoutePlan, prover: Prover) -
 
 
 def _drain_requests(descriptor: int | None, plan: RoutePlan) -> Callable[[], Drain | None]:
-    """Returns a function that returns the drain requested by the parent since its last call, or None."""
+    """Returns a function that returns the drain that the parent requested since its previous call."""
     if descriptor is None:  # no parent
         return lambda: None
     connection = socket.socket(fileno=descriptor)

@@ -177,7 +177,7 @@ class FabricNetwork(Mininet):  # type: ignore[misc]
         finish_all([vswitch.start_cache_flush() for vswitch in self._running_vswitches()])
 
     def ingress_drops(self) -> dict[str, int]:
-        """Returns the packets that switches dropped at ingress because the host may not send them.
+        """Counts the packets that switches dropped at ingress because the host may not send them.
 
         Rules of each switch count them by port.
 
@@ -318,7 +318,7 @@ def _lines(dump: str) -> tuple[str, ...]:
 def launched(settings: NetworkSettings, progress: Progress = lambda _step: None) -> Iterator[FabricNetwork]:
     """Yields a fabric that the caller builds and starts, and always takes it down at the end.
 
-    All processes that the fabric's nodes and its users started end with it.
+    All processes that nodes and users of the fabric started end with it.
 
     Args:
         settings: the description of the fabric.

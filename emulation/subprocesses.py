@@ -271,7 +271,7 @@ def _read(descriptor: int, text: bytearray) -> bool:
 
 
 def _feed(pipe: IO[bytes], content: memoryview) -> memoryview:
-    """Writes as much as fits into a pipe and returns the rest; nothing if nobody reads any more."""
+    """Writes as much as fits into a pipe and returns the rest, which is empty if nobody reads any more."""
     try:
         return content[os.write(pipe.fileno(), content[:_PIPE_BYTES]) :]
     except BrokenPipeError:

@@ -78,7 +78,7 @@ def with_settled_rate(
 
 
 class RateSearch:
-    """Search for the highest link rate that the machine carries, from the results of trials."""
+    """Searches for the highest link rate that the machine carries, based on the results of trials."""
 
     def __init__(self, first_bps: float, max_bps: float) -> None:
         """Starts the search.
@@ -111,7 +111,7 @@ class RateSearch:
         return None if rate_bps in self._strains else rate_bps
 
     def _suggested_bps(self) -> float:
-        """Extrapolates to the link rate in bit/s with the target strain, assuming strain ~ rate^power."""
+        """Extrapolates the link rate in bit/s at the target strain, assuming strain ~ rate^power."""
         strains = self._strains
         near, *others = sorted(strains, key=lambda rate: (abs(math.log(strains[rate] / AIM_STRAIN)), -rate))
         power = USUAL_POWER

@@ -90,7 +90,7 @@ _ERRORS: dict[int, type[PolarLabError]] = {
 
 
 class ControllerReports:
-    """Keeps the reports of a fabric's controller, and of those that replace it after a restart.
+    """Keeps the reports of a fabric's controller, and of controllers that replace it after a restart.
 
     `warnings`, `replans`, `ports_set` and `refusals` keep only the latest 10,000 entries. All times are on
     time.monotonic's clock.
@@ -102,7 +102,7 @@ class ControllerReports:
         detoured: fraction of adaptive buckets that point at detours.
         warnings: problems that controllers worked around.
         replans: plans for failures and drains.
-        ports_set: ports that were set up or down.
+        ports_set: reports of ports that the controller set `down`, or `up` again.
         ports_down: (switch, port) of the ports that are set down.
         planned_failure, planned_drain: names of the failure and of the drain that the current plan is for.
         failed_now: names of the links and switches that the controller considers unusable now, whether it has
@@ -151,7 +151,7 @@ class ControllerReports:
         self._reader.start()
 
     def catch_up(self) -> None:
-        """Processes the reports that have arrived, unless a thread that waits for a report does so.
+        """Processes the reports that have arrived; does nothing while a thread waits for a report.
 
         Raises:
             PolarLabError: the controller reported a fatal error.
@@ -163,7 +163,7 @@ class ControllerReports:
                 self._keep(report)
 
     def latest(self, kind: type[_AnyReport]) -> _AnyReport:
-        """Returns the latest report of a kind since the start.
+        """Returns the latest report of a kind since the controller's start.
 
         Raises:
             ControllerError: the controller has not sent one.
@@ -259,7 +259,7 @@ class ControllerReports:
         self._reports.put(None)
 
     def _keep_oldest(self) -> None:
-        """Processes the oldest waiting reports if too many wait because no caller has processed them."""
+        """Processes the oldest queued reports if too many are queued, because no caller has done so."""
         if self._reports.qsize() <= _MAX_WAITING or not self._processing.acquire(blocking=False):
             return
         try:

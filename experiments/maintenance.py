@@ -43,7 +43,7 @@ class DrainOutcome:
             per part (`topology.drains.cut_off`).
         crossing_pairs: number of ordered pairs of switches whose traffic still crosses drained links or
             switches, because no other path connects them.
-        ended: whether the drain has ended.
+        ended: whether this is the outcome of a drain's end.
         down: links and switches that are no longer drained, but down; traffic uses them once they are up.
     """
 
@@ -132,7 +132,7 @@ class Maintenance:
         return _outcome(components, after, self._planned(after), began_s, ended=True)
 
     def _planned(self, drain: Drain) -> Replanned:
-        """Replaces the current drain, and returns the report of its plan once all switches have the plan."""
+        """Makes a drain the current one; returns the report of its plan once all switches have that plan."""
         controller = self._fabric.controller
         if not controller.running:
             raise UsageError("the controller must run to divert traffic; start it first")
@@ -153,7 +153,7 @@ class Maintenance:
         return controller.latest(Replanned)
 
     def _failure(self, active_failures: Iterable[Component]) -> Failure:
-        """Combines failed switches and links between switches; ignores hosts' links and the controller."""
+        """Combines failed switches and links between switches; ignores all other components."""
         failed = (e for e in active_failures if e.kind is not ComponentKind.CONTROLLER and e.host is None)
         return failure_of(self._topology, failed)
 
@@ -213,7 +213,7 @@ def _states(readers: Mapping[int, QueueReader], numbers: Collection[int]) -> dic
 
 
 def _has_left(before: QueueState | None, now: QueueState | None) -> bool:
-    """Returns whether the packets that waited at `before` have left a queue; True if it could not be read."""
+    """Returns whether the packets that waited in a queue at `before` have left it; True if either is None."""
     if before is None or now is None or not now.packets:
         return True
     return now.sent_bytes - before.sent_bytes >= before.waiting_bytes

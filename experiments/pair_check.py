@@ -88,7 +88,7 @@ def _probe(fabric: LiveFabric, on_event: OnEvent) -> PairCheck:
 def attempts_needed(loss: float, hops: int, pairs: int) -> int:
     """Returns how often to send missing probes, so that random loss rarely looks like a failure.
 
-    The check of connected pairs then fails with a probability of at most 1e-6.
+    If all pairs are connected, the check then fails with a probability of at most 1e-6.
 
     Args:
         loss: probability that a link loses a packet.

@@ -49,7 +49,7 @@ def run_sweep(
     on_event: OnEvent,
     watching: Watching = unwatched,
 ) -> int:
-    """Measures the points of a sweep that a folder does not have yet, and returns their number.
+    """Measures those points of a sweep that its folder does not have yet, and returns their number.
 
     Args:
         specified: specifications of all its points, from `specify_points`.
@@ -94,7 +94,7 @@ def run_sweep(
 
 
 def _check_plans(fabrics: Sequence[FabricOptions]) -> None:
-    """Raises UsageError if the graph does not support a routing, before any point is measured.
+    """Raises UsageError, before any point is measured, if the graph does not support a routing.
 
     Each plan is made for this check and discarded. A single plan is left to the first point.
     """
@@ -110,7 +110,7 @@ def _at_rate(one: PointOptions, rate_bps: int) -> PointOptions:
 
 
 def _largest_fabric(specified: Sequence[PointOptions]) -> FabricOptions:
-    """Returns the fabric to build first: if possible with link delay or loss, then with the longest queue."""
+    """Returns the fabric with the longest queue, if possible among those with link delay or loss."""
 
     def needs(fabric: FabricOptions) -> tuple[bool, int]:
         return fabric.links.impaired, fabric.links.queue_packets

@@ -30,7 +30,7 @@ class SharedFilesError(ImportError):
 
 
 def shared_files() -> list[tuple[str, str]]:
-    """Returns (distribution, path) for each of the project's files that another distribution owns, too."""
+    """Returns (distribution, path) for each of the project's files that another distribution also owns."""
     from importlib.metadata import distributions  # slow to import, and rarely needed
 
     all_files = {one: {*map(str, one.files or ())} for one in distributions(path=[str(_ROOT)])}
@@ -58,7 +58,7 @@ class _OwnPackages(MetaPathFinder):
     def find_spec(
         self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
-        """Returns the specification of one of the project's packages, else None.
+        """Returns the import specification if the module is one of the project's packages, else None.
 
         Raises:
             SharedFilesError: another distribution has replaced files of the packages.
@@ -72,7 +72,7 @@ class _OwnPackages(MetaPathFinder):
 
 
 def _check_files() -> None:
-    """Raises SharedFilesError if a package is not as it was installed and another distribution owns it, too.
+    """Raises SharedFilesError if a package's files have changed and another distribution owns them, too.
 
     Sizes show whether a file was replaced. Only then are the records of all distributions searched, which
     takes 0.1 s.

@@ -1,4 +1,4 @@
-"""The process of a command: its exit status, signals and error stream, and the folders of its programs."""
+"""The process of a command: its exit status, signals, error stream, and folders where it finds programs."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class ProgressStream:
     """
 
     def write(self, text: str) -> int:
-        """Writes a text, or loses it; returns its length."""
+        """Writes a text, or drops it if that fails; returns its length."""
         try:
             sys.stderr.write(text)
         except OSError as error:
@@ -44,7 +44,7 @@ class ProgressStream:
         return len(text)
 
     def flush(self) -> None:
-        """Writes what waits in the buffer, or loses it."""
+        """Writes the buffered text, or drops it if that fails."""
         try:
             sys.stderr.flush()
         except OSError as error:
@@ -79,6 +79,6 @@ def print_line(text: str) -> None:
     """Prints a line on standard error at once, with control characters escaped, if it can be written.
 
     Args:
-        text: the line, without its end.
+        text: the line, without its line feed.
     """
     print(escape_controls(text), file=PROGRESS, flush=True)

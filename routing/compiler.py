@@ -52,9 +52,9 @@ class SourceTable:
     Attributes:
         rules: rules of table SOURCE, for untagged IPv4 packets to other routers' hosts.
         groups: the groups that these rules need in addition to the protected groups of the router.
-        choices: for one more rule per destination router: the number of the group for packets to it, such as
-            `reroute.untagged.group_toward[router]` for minimal paths; in router order, 0 for the router
-            itself. Empty if `rules` is complete.
+        choices: the number of the group for packets to each destination router, such as
+            `reroute.untagged.group_toward[router]` for minimal paths; adds one rule per router. In router
+            order, 0 for the router itself. Empty if `rules` is complete.
 
     Examples:
         All packets continue along minimal paths:
@@ -372,7 +372,7 @@ def _switch_plan(design: _RouterDesign, tags: _TagUse, rules: ForwardingRules, *
 def _minimal_rules(
     design: _RouterDesign, rules: ForwardingRules, *, marks: bool
 ) -> list[npt.NDArray[np.intp]]:
-    """Returns the numbers in `rules.store` of a router's rules for tables MINIMAL and (if `marks`) MARKED."""
+    """Returns a router's rules for tables MINIMAL and (if `marks`) MARKED, as numbers in `rules.store`."""
     view = design.view
     groups = design.reroute.untagged.group_toward
     # A marked packet takes the minimal port, dead or alive.
@@ -392,7 +392,7 @@ def _minimal_rules(
 
 @cache
 def _port_groups(ports: tuple[int, ...]) -> tuple[Group, ...]:
-    """Returns one group for each fabric port, which outputs packets to that port whether it is up or down."""
+    """Returns, for each fabric port, a group that outputs packets to it whether the port is up or down."""
     return tuple(map(_port_group, ports))
 
 

@@ -42,7 +42,7 @@ class Phase:
 
     Attributes:
         graph: the messages.
-        unloaded: int64 array, (messages,): zero-load latency in cycles of one packet of each message on its
+        unloaded: int64 array, (messages,): zero-load latency, in cycles, of one packet of each message on its
             fastest path, computed by `simulation.timing.fastest_cycles`.
         iterations: number of iterations, at least 1. Each starts when all messages of the previous one have
             arrived.

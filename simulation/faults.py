@@ -3,8 +3,8 @@
 A fault takes effect at the start of its cycle; components that fail in the same cycle fail together. From
 then on, switches apply their groups to the ports that are still up, as Open vSwitch does. A hanging switch
 leaves its links up, so its neighbours do not notice. After the replanning delay (the controller's time to
-detect, plan and install), the switches have a new plan for the fabric as the controller knew it at the
-fault, and ports toward a hanging switch are down.
+detect, plan and install), the switches have a new plan for the fabric as the controller knew it at the time
+of the fault, and ports toward a hanging switch are down.
 """
 
 from __future__ import annotations
@@ -215,7 +215,7 @@ class SimulatedFaults:
         return frozenset(e.routers[0] for e in self._now.down if e.kind is not ComponentKind.LINK)
 
     def _failure(self) -> Failure:
-        """Returns the failure that switches see: ports that are down and dead routers."""
+        """Returns the failure that switches see: dead routers, and ports that are down."""
         hang = ComponentKind.HANG
         down = [component for component in self._now.down if component.kind is not hang]
         down += [component for component in self._controller_view.down if component.kind is hang]

@@ -79,15 +79,16 @@ class RouterSettings:
 class Decision:
     """Decision law of the source routers: how they choose between minimal paths and detours.
 
-    The law decides for every packet; `buckets` decides for every flow.
+    Laws decide for every packet; only `buckets` decides for every flow.
 
     Attributes:
         law: `minimal` never takes a detour. `threshold` (UGAL_PF) takes the minimal path unless the occupancy
             of its output exceeds `threshold`, then a random detour through the least occupied port.
-            `product` (UGAL) takes the path with the smallest occupancy times hops among the minimal path and
-            `candidates` random detours. `piggyback` does the same among paths whose first global link is not
-            congested, if there are any. `buckets` hashes flows to the buckets of the plan's groups, which
-            the control law of the plan's routing algorithm re-points (`simulation.bucket_loop`).
+            `product` (UGAL) takes the path with the smallest product of occupancy and hops among the minimal
+            path and `candidates` random detours. `piggyback` does the same among paths whose first global
+            link is not congested, if there are any. `buckets` hashes flows to the buckets of the plan's
+            groups, which the control law of the plan's routing algorithm re-points
+            (`simulation.bucket_loop`).
         threshold: occupancy as a share of one virtual channel's buffer (credit) or of a queue (drop), above 0
             (law `threshold`).
         candidates: random detours to compare, 1 to 16 (product, piggyback).

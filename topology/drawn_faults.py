@@ -101,7 +101,7 @@ def draw_faults(process: FaultProcess, topology: Topology, seed: int, end_s: flo
         process: the random failures.
         topology: the graph of routers.
         seed: seed of the random generators, not negative.
-        end_s: end of the schedule in s, exclusive.
+        end_s: end of the schedule, in the unit of `process`, exclusive.
 
     Returns:
         The faults in order of time, in whole milliseconds or cycles; a component fails only while it is up,
@@ -154,8 +154,8 @@ class _Draws:
         """Returns the failure times of a Poisson process that starts at 0 and stops before `end_s`.
 
         Args:
-            mtbf_s: mean time between two failures in s.
-            end_s: the end in s.
+            mtbf_s: mean time between two failures, in s or cycles.
+            end_s: the end, in s or cycles.
 
         Returns:
             Times in s, rounded to milliseconds; or in whole cycles.
@@ -172,7 +172,7 @@ class _Draws:
         """Draws how long a repair takes, and which component fails.
 
         Args:
-            mttr_s: mean time to repair, in s.
+            mttr_s: mean time to repair, in s or cycles.
 
         Returns:
             (time from the failure to the repair, at least one step of the unit; a function that draws which

@@ -326,7 +326,7 @@ def _random_links(count: int, topology: Topology, seed: int) -> list[Component]:
 
 
 def _link_copy(word: str, copy: str, a: int, b: int, topology: Topology) -> int:
-    """Returns which parallel link between routers a and b `word` names, from 1; 0 for all of them."""
+    """Returns which of the parallel links of routers a and b `word` names, from 1; 0 for all of them."""
     neighbours = topology.neighbours(a).tolist()
     if b not in neighbours:
         names = one_of(dict.fromkeys(map(switch_name, neighbours)))
@@ -398,7 +398,7 @@ def parse_schedule(
 
 
 def _with_all(faults: Sequence[Fault], topology: Topology, unit: TimeUnit) -> Iterator[Fault]:
-    """Yields the given faults (in order of time), with each `restore all` replaced by single restorations."""
+    """Yields the given faults (in order of time), replacing `restore all` by one fault for each component."""
     down: list[Component] = []
     for fault in faults:
         if fault.component is _ALL:

@@ -101,9 +101,9 @@ def to_networkx(topology: Topology, hosts: int = 1) -> nx.Graph:
 
     Returns:
         An `nx.Graph`, or an `nx.MultiGraph` if two routers have parallel links. Its nodes are the routers
-        0 .. N - 1, ascending; its links ascend by their ends, the lower one first. Their attributes are
-        listed at the top of this module. The graph's own attributes are the family (`name`), the parameters,
-        and the name of the clusters (`groups`).
+        0 .. N - 1, ascending; its links are sorted by their ends, each with its lower end first. Attributes
+        of nodes and links are listed at the top of this module. The graph's own attributes are the family
+        (`name`), the parameters, and the name of the clusters (`groups`).
     """
     import networkx as nx
 
@@ -210,7 +210,7 @@ def from_networkx(graph: nx.Graph) -> NetworkxTopology:
 
 
 def _checked(graph: Any) -> tuple[list[Hashable], npt.NDArray[np.int64]]:
-    """Checks that a fabric can have a graph; raises ParameterError if it cannot.
+    """Checks that a fabric can be built from a graph; raises ParameterError if it cannot.
 
     Returns:
         (nodes, links): the nodes in the order of the graph; int64 array, links x 2, of indices of nodes.

@@ -268,8 +268,8 @@ def split_parameters(text: str, declared: Sequence[Parameter]) -> tuple[str, dic
 
     Args:
         text: a name, optionally followed by a colon and comma-separated values. A first value without `KEY=`
-            belongs to the first declared parameter; if that is a file, it extends to the end of the text,
-            commas included.
+            belongs to the first declared parameter; if that is a file, the value extends to the end of the
+            text, commas included.
         declared: the parameters of the name.
 
     Returns:

@@ -149,7 +149,7 @@ class Registry(Mapping[str, Definition], Generic[Definition]):
         _registries[group] = self
 
     def loaded(self) -> list[str]:
-        """Returns the names of PolarLab's own definitions and of loaded plug-ins; searches no packages."""
+        """Returns the names of the definitions of PolarLab and of loaded plug-ins; searches no packages."""
         return [*self.own, *self._added]
 
     def spelled(self, text: str) -> str:
@@ -241,7 +241,7 @@ class Registry(Mapping[str, Definition], Generic[Definition]):
         self._added[name] = definition, _running[-1]
 
     def plugins(self) -> list[Plugin]:
-        """Returns the plug-in of every loaded definition; one with several definitions is repeated."""
+        """Returns the plug-in of every loaded definition; a plug-in with several definitions is repeated."""
         return [plugin for _, plugin in self._added.values()]
 
     def remove(self, plugin: Plugin) -> None:
@@ -312,7 +312,7 @@ def plugin_failure(error: BaseException | None) -> UsageError | None:
         error: any exception, with its traceback.
 
     Returns:
-        An error that names the plug-in and the line of its code that was called last; None for errors of
+        An error that names the plug-in and the line of its code that ran last; None for errors of
         PolarLab, requests to end, lack of memory, broken pipes, and errors without code of a plug-in in
         their traceback.
     """

@@ -87,7 +87,8 @@ class Door:
         negotiated version.
 
         Args:
-            received: the bytes after those of the last call, whose messages must all have been taken.
+            received: the bytes that follow those of the last call; all messages of that call must have been
+                taken.
 
         Raises:
             MalformedMessage: a message is malformed; all earlier messages have been yielded.
@@ -111,7 +112,7 @@ class Door:
             del self._received[:start]
 
     def sent(self, messages: bytes) -> None:
-        """Records the requests among whole messages to the switch; only these may be answered."""
+        """Records which whole messages to the switch are requests: it may reply only to these."""
         place = 0
         while place < len(messages):
             _, kind, length, _ = _HEAD.unpack_from(messages, place)
@@ -307,7 +308,7 @@ def _length(message: bytes, place: int, least: int, end: int | None = None, *, a
         message: the whole message.
         place: offset of the entry.
         least: length of the shortest such entry.
-        end: offset at which the entry must end at the latest; by default the end of the message.
+        end: largest offset at which the entry may end; by default the end of the message.
         at: offset of the length within the entry.
     """
     room = (len(message) if end is None else end) - place

@@ -56,7 +56,7 @@ class _EventLoop:
 
 
 class _Server:
-    """Accepts connections, one in each turn of the loop, so that those accepted before are served."""
+    """Accepts connections, one in each turn of the loop, so that earlier ones are served in between."""
 
     def __init__(self, loop: asyncio.AbstractEventLoop, endpoint: Endpoint, application: Application) -> None:
         self.loop = loop

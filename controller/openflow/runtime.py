@@ -59,7 +59,7 @@ class Runtime(Protocol):
         """
 
     def compute(self, title: str, function: Callable[[], T], then: Callable[[T], None]) -> None:
-        """Calls a function in a native thread, and later another with its result, while the loop continues.
+        """Calls `function` in a native thread while the loop continues, then calls `then` with its result.
 
         Args:
             title: name of the activity in the report of an error.

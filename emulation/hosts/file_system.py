@@ -152,9 +152,9 @@ def _mount_points() -> list[str]:
 
 
 def _cover(folder: str) -> None:
-    """Hides folders of the machine: those of `_OWN` behind empty ones, /dev behind one with a few devices.
+    """Hides the machine's folders: those in `_OWN` behind empty ones, /dev behind one with a few devices.
 
-    All are read-only.
+    The folders that hide them are read-only.
 
     Args:
         folder: the root of the hosts' file system.
@@ -193,8 +193,8 @@ def _bind_parts(base: str, places: Iterable[str], folder: str = "") -> None:
 def _mount_empty_proc_and_sys(folder: str) -> None:
     """Mounts a /proc without processes and a /sys without networks.
 
-    Without them, the kernel would not let hosts mount their own. When a host's root unmounts the host's own,
-    they still hide the machine's.
+    Without them, the kernel would not let hosts mount their own. If a host's root unmounts the host's own
+    /proc or /sys, these still hide the machine's.
     """
     child = fork_into_namespaces(CLONE_NEWPID | CLONE_NEWNET)
     if child == 0:

@@ -1,4 +1,4 @@
-"""Nodes isolated from the machine: every program of a node, its shell too, starts in its namespaces."""
+"""Nodes isolated from the machine: a node's programs, including its shell, start in the node's namespaces."""
 
 from __future__ import annotations
 

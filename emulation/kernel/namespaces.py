@@ -1,4 +1,4 @@
-"""Namespaces of nodes: a thread enters them to configure them or to start programs in them.
+"""Namespaces of nodes: a thread enters them to set up a node or to start programs.
 
 A program started by such a thread is in its namespaces from the start. `mnexec` would cost the start of a
 second program, which also closes 20,000 file descriptors one by one. A single thread enters all namespaces in
@@ -84,7 +84,7 @@ def in_new_pid_namespace(action: Callable[[], _Result]) -> _Result:
     """Runs an action that starts the first process of a new PID namespace; returns its result.
 
     The process sees and can signal only its descendants. It must be a child of the calling thread, so this
-    uses no other thread.
+    function uses no other thread.
 
     Raises:
         OSError: the kernel refuses, and nothing was done; or the action raises it.

@@ -94,7 +94,7 @@ def _by_class(summaries: Sequence[Summary]) -> dict[str, list[float | None]]:
 
 
 def _by_program(summaries: Sequence[Summary]) -> dict[str, list[float | None]]:
-    """Returns name -> values in all runs, for each user program's exit status and duration in s."""
+    """Returns name -> values in all runs: exit status and duration in s of each user program."""
     tables: list[dict[str, float | None]] = []
     for summary in summaries:
         table: dict[str, float | None] = {}

@@ -88,12 +88,12 @@ class Feature:
 
 
 def pandas_installation() -> str:
-    """Returns the command that installs pandas where this interpreter finds it."""
+    """Returns the command that installs pandas so that this interpreter finds it."""
     return Feature(_FRAMES, (Lack("pandas", requirement="pandas"),), _FRAMES_KIND).remedies()[0]
 
 
 def igraph_installation() -> str:
-    """Returns the command that installs igraph where this interpreter finds it."""
+    """Returns the command that installs igraph so that this interpreter finds it."""
     return Feature(_CLASSES, (Lack("igraph", requirement="igraph"),), _CLASSES_KIND).remedies()[0]
 
 

@@ -15,7 +15,7 @@ _MAX_NAMED = 3
 
 @dataclass(frozen=True)
 class Headline(Event):
-    """A failure so far.
+    """What is known so far about a failure.
 
     Attributes:
         failed: names of the components that failed, such as `link:s1-s7`.
@@ -25,7 +25,7 @@ class Headline(Event):
         every_pair: whether all pairs are probed, not only some that the failure affects.
         cut_off: number of pairs of working switches without a path until the repair.
         back: whether everything that failed is back.
-        right: whether all pairs then delivered as before.
+        right: whether all pairs delivered as before once everything was back.
         trouble: sentence about a problem that remains at the end; empty if there is none.
     """
 

@@ -126,11 +126,11 @@ class Course:
 def acted_s(
     failures: Sequence[tuple[float, Replanned]], ports_set_s: Sequence[float], fail_s: float
 ) -> float | None:
-    """Returns the time from which the controller may have helped, by setting ports or by a plan; else None.
+    """Returns the first time at which the controller may have helped; None if it did nothing.
 
     Args:
-        failures: (time, report) of its plans for the failure.
-        ports_set_s: times at which it set ports down or up.
+        failures: (time, report) of the controller's plans for the failure.
+        ports_set_s: times at which the controller set ports down or up.
         fail_s: time of the failure.
     """
     times_s = [time_s - report.seconds + report.planning_s for time_s, report in failures]

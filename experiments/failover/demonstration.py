@@ -231,7 +231,7 @@ def _send_probes(
 
 
 def busiest_link(topology: Topology) -> Component:
-    """Returns the link on the largest number of minimal paths; the first of several."""
+    """Returns the link on the largest number of minimal paths; the first if several tie."""
     links = topology.link_list
     counts = [int(crossing_pairs(topology, failure).sum()) for failure in link_failures(topology)]
     return link_component(links[int(np.argmax(counts))])

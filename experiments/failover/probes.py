@@ -21,7 +21,7 @@ class Probes:
     """Probes of a run, with the times at which each was sent and arrived.
 
     Attributes:
-        streams: probed pairs with their interval; the index of a stream is the flow of its probes.
+        streams: probed pairs with their interval; the index of a stream is the flow number of its probes.
         sent_s, pair, flow: arrays over all probes in order of time: due time in s, pair and flow.
         arrived: bool array: whether each probe arrived.
         arrived_s, hops: arrays: time of arrival in s (inf for lost probes), and hops (0 for lost probes).
@@ -73,7 +73,7 @@ class Probes:
         return float(self.lag_s[self.within(begin_s, end_s)].max(initial=0.0))
 
     def longest_silence_s(self, begin_s: float, end_s: float) -> float:
-        """Returns the longest time in s between two arrivals of a watched pair, for probes sent in a span."""
+        """Returns the longest gap in s between arrivals of a watched pair's probes sent in a span."""
         chosen = self.within(begin_s, end_s) & (self.flow == 0)
         if not chosen.any():
             return 0.0
@@ -141,7 +141,7 @@ class Probes:
 
 
 def _observed_until_s(log: npt.NDArray[np.void]) -> float:
-    """Returns the time in s from which probes of an interrupted run may still have been in flight at its end.
+    """Returns the send time in s from which probes may still have been in flight at an interrupted run's end.
 
     The last arrival decides, not the end of sending: some hosts stop receiving before others stop sending.
 

@@ -157,7 +157,7 @@ def scaled(size: float) -> float:
 def ordered(names: Iterable[str]) -> list[str]:
     """Returns names of panels or curves in the order of the look.
 
-    A name without parameters stands for all names that start with it, such as `ugal-pf:threshold=0.5`.
+    A name without parameters stands for all that start with it: `ugal-pf` for `ugal-pf:threshold=0.5`.
     """
     drawing = current()
     listed = [*dict.fromkeys(names)]

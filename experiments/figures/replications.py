@@ -69,7 +69,7 @@ def draw_seeds(run: Run | Simulation) -> dict[str, Figure]:
 
 
 def draw_replications(run: Run | Simulation) -> dict[str, Figure]:
-    """Draws the figure `replications` of several seeds; empty for one seed.
+    """Draws the figure `replications` of several seeds; returns no figure for one seed.
 
     Args:
         run: the run or simulation.

@@ -1,4 +1,4 @@
-"""Ways around failures that packets take now, for the drawing of a fabric."""
+"""The ways that packets now take around failures, for the drawing of a fabric."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ def ways_around(plan: RoutePlan, failed: Sequence[str], *, replanned: bool) -> P
 def _pair(
     plan: RoutePlan, component: Component, failure: Failure, hosts: dict[int, Host]
 ) -> tuple[int, int] | None:
-    """Returns a pair of routers whose minimal paths cross a component: the link's own ends if possible."""
+    """Returns a pair of routers whose minimal paths cross a component; preferably a link's own ends."""
     able = hosts.keys() - failure.failed_routers
     if component.kind is ComponentKind.LINK and able >= {*component.routers}:
         source, destination = component.routers

@@ -74,7 +74,7 @@ class FailureStory:
 
         Args:
             failed: names of the components that have failed.
-            incident: the probes around the latest change that had probes.
+            incident: the probes around the latest probed change.
             whole: whether everything works again with the initial plan.
         """
         unprobed = not _places(failed) <= _places((*self._failed, *self._subject))
@@ -122,7 +122,7 @@ def headline_of(failed: tuple[str, ...], incident: IncidentState) -> Headline:
 
 
 def _places(names: Iterable[str]) -> set[str]:
-    """Returns names without kinds (`link:`) and numbers of parallel links (`.2`).
+    """Removes kinds (`link:`) and numbers of parallel links (`.2`) from names.
 
     Kinds are removed because the kind of a returning switch is at first `hang:`.
     """

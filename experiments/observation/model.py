@@ -145,7 +145,7 @@ class TrafficSilence:
             change or still continue.
         pair: the pair, like `h1_1 to h9_1`.
         before_ms: longest gap in the seconds before the change; random traffic has long gaps anyway.
-        lost: packets since the change that have not arrived although a later one of their source has.
+        lost: packets since the change that have not arrived although a later packet of the same source has.
         seldom: whether pairs send so seldom that this silence does not differ from earlier ones.
         ongoing: whether the silence continues and is over twice as long as earlier ones, so that more packets
             may be lost.
@@ -169,7 +169,7 @@ class CollectiveStatus:
         seconds: time since its start in s.
         done: fraction of the messages of all its iterations that has arrived; None if it is not known.
         expected_s: total length in s, extrapolated from the progress so far; None if too little is done.
-        accepted: bytes received in the last second, as a fraction of all ranks' link rates.
+        accepted: bytes received in the last second, as a fraction of the ranks' total link rate.
         latency_p99_ms: 99th percentile of recent latencies; None before the first.
     """
 
@@ -244,7 +244,7 @@ class FabricState:
         headline: what failed, what was lost, who repaired it, and whether packets arrive; empty without a
             failure.
         headline_level: `quiet`, `bad`, `repaired` or `good`.
-        around: paths, each a list of switches, that packets take around the failures now.
+        around: paths, each a list of switches, that packets now take around the failures.
     """
 
     number: int

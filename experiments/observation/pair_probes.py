@@ -79,11 +79,11 @@ class ProbeArrivals:
         return max(0, lost)
 
     def silent(self, now_s: float) -> bool:
-        """Returns whether there is a pair without arrivals for more than three intervals."""
+        """Returns whether any pair has had no arrivals for more than three intervals."""
         return any(self._since_s(arrivals, now_s) > 3 * self._interval_s for arrivals in self.arrived)
 
     def longest_silence_s(self, now_s: float, changed_s: float | None) -> float:
-        """Returns the longest time in s between two arrivals of a pair, starting shortly before the change.
+        """Returns the longest time in s between two arrivals of a pair, from shortly before the change on.
 
         Delays of the sender are subtracted: they are not the fabric's silence.
         """

@@ -242,7 +242,7 @@ class _Course:
 
 
 class _Links:
-    """Bytes carried and packets dropped over time by every direction of a link, from a table of links."""
+    """Bytes carried and packets dropped over time by each direction of each link, from a table of links."""
 
     def __init__(self, folder: Path, topology: Topology, rate_bps: int) -> None:
         table = read_csv(folder / LINKS, LINK_COLUMNS)
@@ -265,7 +265,7 @@ class _Links:
         """Returns three float64 arrays, times x directions: loads, waiting and dropped packets.
 
         Args:
-            edges: the times in s; loads are means since the previous one.
+            edges: the times in s; loads are means since the previous time.
         """
         shape = (len(edges), self.count)
         load, waiting, dropped = np.zeros(shape), np.zeros(shape), np.zeros(shape)
@@ -306,7 +306,7 @@ def _throughput(folder: Path, capacity_bps: float) -> _Throughput | None:
 
 
 def _events(results: Any) -> tuple[list[tuple[float, str]], list[str]]:
-    """Returns events as (time in s, text), and a list of what is unknown if their table is missing."""
+    """Returns events as (time in s, text), and, if their table is missing, a list of what is unknown."""
     try:
         return results.events, []
     except ParameterError:
@@ -391,7 +391,7 @@ def failed_at(happened: list[tuple[float, str]], time_s: float) -> tuple[str, ..
 
 
 def directions_down(topology: Topology, failed: tuple[str, ...]) -> tuple[int, ...]:
-    """Returns the directions of links that are down, alone or with a switch.
+    """Returns the directions of links that are down, by themselves or because their switch is down.
 
     Args:
         topology: the graph of routers.

@@ -116,7 +116,7 @@ def adaptive_groups(
 
 
 def _first_port(planned: dict[int, Group], number: int) -> int | None:
-    """Returns the port to which a group's first bucket sends, perhaps via other groups; None without one."""
+    """Returns the port to which a group's first bucket sends, perhaps via other groups; None if no port."""
     while group := planned.get(number):
         number = -1
         for action in group.buckets[0].actions:

@@ -1,4 +1,4 @@
-"""Links of networks: their share in bisections, and distances as links fail."""
+"""Links of networks: the share that bisections cut, and distances as links fail."""
 
 from __future__ import annotations
 

@@ -27,7 +27,7 @@ _MAX_AHEAD = 8  # largest number of loads that a search tries at the same time
 
 
 class PointGroup(ABC, Generic[FabricT, PointT, OutcomeT]):
-    """Points that share a fabric; it stays up for all of them, in one process or in several."""
+    """Points that share a fabric, which stays up for all of them, in one process or in several."""
 
     @abstractmethod
     def wanted(self, ahead: int = 1) -> Sequence[PointT]:

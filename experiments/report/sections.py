@@ -1,4 +1,4 @@
-"""Sections and tables of several reports: means over seeds and batches, events, links."""
+"""Sections and tables that several reports share: means over seeds and batches, events, links."""
 
 from __future__ import annotations
 

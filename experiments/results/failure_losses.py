@@ -37,7 +37,7 @@ class FailureSpan(NamedTuple):
 
 
 def failure_spans(record: RunRecord) -> list[FailureSpan]:
-    """Returns the failures of a run; a switch's failure includes the time to start after restoration."""
+    """Returns the failures of a run; a restored switch counts as failed until it has started."""
     begun: dict[Component, float] = {}
     spans: list[FailureSpan] = []
     for fault in record.faults.done if record.faults else ():
@@ -57,11 +57,11 @@ def failure_spans(record: RunRecord) -> list[FailureSpan]:
 def lost_to_failures(record: RunRecord) -> int:
     """Returns an upper bound on the packets of the whole run that were lost to its failures.
 
-    It counts packets of pairs of hosts that were cut off, and of pairs with a path over a failed component
-    until the controller had planned around it. For each pair, the bound is the packets that it lost, or those
-    that it sent in that time, whichever are fewer; two standard deviations are added to the latter, because
-    sending times are only estimated. If the plan avoided a component before the traffic started, only pairs
-    that its failure cut off count.
+    It counts packets of pairs of hosts that were cut off and, until the controller had planned around a
+    failed component, of pairs with a path over it. For each pair, the bound is the smaller of two numbers:
+    the packets that it lost, and an estimate of those that it sent in that time plus two standard
+    deviations. If the plan avoided a component before the traffic started, only pairs that its failure cut
+    off count.
 
     Args:
         record: the run's record; the numbers of packets of each pair are those of the whole run.
@@ -87,7 +87,7 @@ def lost_to_failures(record: RunRecord) -> int:
 def _cut_off(
     record: RunRecord, spans: Sequence[FailureSpan], queue_s: float
 ) -> list[tuple[float, float, Pairs]]:
-    """Returns (begin, end, pairs of hosts without a path between them), in s since the start of traffic."""
+    """Returns (begin, end, pairs of hosts without a path) of spans of time, in s since traffic started."""
     topology, hosts = record.fabric.options.topology, record.fabric.hosts
     edges = sorted({edge for span in spans for edge in span[1:]})
     cut_off = []
@@ -109,7 +109,7 @@ def _without_path(topology: Topology, hosts: Sequence[Host], down: Sequence[Comp
 def _not_rerouted(
     record: RunRecord, spans: Sequence[FailureSpan], queue_s: float
 ) -> list[tuple[float, float, Pairs]]:
-    """Returns (begin, end, pairs of hosts whose packets may still cross a failed component)."""
+    """Returns (begin, end, pairs of hosts whose packets may cross a failed component) of spans of time."""
     topology = record.fabric.options.topology
     routers = np.array([host.router for host in record.fabric.hosts])
     planned = [plan.time_s for plan in record.faults.replanned] if record.faults else []

@@ -47,7 +47,7 @@ class LinkHistory:
         self._keep_all = False
 
     def note(self, switch: int, time_s: float, queues: dict[int, QueueState]) -> None:
-        """Records a reading of a switch's queues by port, if enough time has passed since the last one."""
+        """Records a switch's queues (port -> state), if enough time has passed since the last reading."""
         readings = self._readings.setdefault(switch, [])
         if readings and not self._keep_all and time_s < readings[-1][0] + self._step_s:
             return
@@ -103,7 +103,7 @@ class LinkLog:
     Attributes:
         busy_s: link -> time in s during which it was certainly saturated.
         busy_bytes: link -> bytes that it sent in that time.
-        dropped_packets: packets that all switches' queues dropped.
+        dropped_packets: packets dropped by the queues of all switches.
         lost: link -> packets that netem lost at random, as requested.
         passed: link -> packets that netem did not lose: sent, or dropped by the full queue that follows
             netem.
@@ -151,7 +151,7 @@ class LinkLog:
         return sum(self.lost.values())
 
     def losses(self, links: Sequence[DirectedLink]) -> list[LinkLoss]:
-        """Returns how many packets netem lost and passed on, for each of the given links."""
+        """Returns how many packets netem lost, and how many it passed on, for each of the given links."""
         places = [(link.name, (link.source + 1, link.port)) for link in links]
         return [LinkLoss(name, self.lost.get(at, 0), self.passed.get(at, 0)) for name, at in places]
 

@@ -168,7 +168,7 @@ _simulated = partial(Metric, engines=(Engine.SIMULATION,))
 
 
 def _latencies(engine: Engine) -> tuple[Metric, ...]:
-    """Returns the metrics mean, median and 99th percentile of latency, in the unit of an engine."""
+    """Returns three metrics of latency (mean, median, 99th percentile), in the unit of an engine."""
     unit, metric = engine.unit, partial(Metric, engines=(engine,))
     record, name = f"latency_{unit}", f"latency_{{}}_{unit}".format
     shown = _MEAN | In.REPORT | _DRAWN

@@ -119,7 +119,7 @@ class PairCheck:
         delivered: pairs whose probe arrived.
         repeated: pairs whose probe had to be sent more than once.
         wrong_hops: pairs whose probe took a number of hops that the routing does not specify.
-        longest: most links between routers that a probe took.
+        longest: largest number of links between routers that a probe took.
         seconds: duration of the check in s.
     """
 
@@ -137,7 +137,7 @@ class LinkSummary:
 
     Attributes:
         load_max: highest load of a directed link; load = bits carried in the window / (link rate x
-            `measured_s`); 1 is a link that was always busy.
+            `measured_s`); 1 means that the link was always busy.
         load_mean: mean load of all directed links.
         jain: Jain's fairness index of the loads x of the n directed links, (sum x)^2 / (n sum x^2): 1 if all
             are equal, 1/n if one carries everything; None without traffic.
@@ -175,7 +175,7 @@ class Fidelity:
         worst_second: start of the second of `held_frame_times_max`, in s since the start of traffic.
         worst_switch: name of the switch of `held_frame_times_max`.
         cpu_idle: idle share of all cores in the busiest judged second, 0 to 1; informative only.
-        cpu_stolen: steal time as a share of all cores' time, in the judged second with most, 0 to 1.
+        cpu_stolen: largest steal time in a judged second, as a share of all cores' time, 0 to 1.
         generator_lag_ms_p99: 99th percentile of the delay of packets behind their schedule, in ms, over the
             packets sent in the judged time.
         link_rate_error: measured rate of a saturated link / `link_rate_bps` - 1, for the link with the
@@ -295,9 +295,9 @@ class Summary(FabricSettings):
         seed: seed of the random generator.
         versions: versions of the software that produced the result.
         collective: result of a collective.
-        flows: result of TCP flows. With these, `offered` and `accepted` count frames without retransmissions;
-            `packets`, `loss` and `hops` cover the whole run including acknowledgements; `hops` and
-            `hops_as_distances` are from a random eighth of the frames; latencies are not measured
+        flows: result of TCP flows. With TCP flows, `offered` and `accepted` count frames without
+            retransmissions; `packets`, `loss` and `hops` cover the whole run including acknowledgements;
+            `hops` and `hops_as_distances` are from a random eighth of the frames; latencies are not measured
             (docs/how-to/flows.md).
         predicted: prediction of the fluid model, for oblivious routings.
         adaptation: actions of the controller, for adaptive routings.
@@ -309,7 +309,7 @@ class Summary(FabricSettings):
             or not IPv4), dropped at its switch's port since the run's start.
         programs: user programs, in their order.
         lines: lines that ran at the prompt (sessions only).
-        background: background traffic of a session, one entry each.
+        background: background traffic of a session, one entry per traffic that ran.
         repeat: means and confidence intervals over replications.
         format: version of this record's meaning.
     """
@@ -387,7 +387,7 @@ class Summary(FabricSettings):
 
     @property
     def doubt(self) -> str:
-        """The doubt about the result and its remedy, for a heading; empty if it is valid."""
+        """The doubt about the result and its remedy, for a heading; empty if the result is valid."""
         return "" if self.fidelity.valid else f"{self.engine.doubt}{self.remedy}"
 
     @property

@@ -541,7 +541,7 @@ class Failovers(_Summarised[FailoverSeries, RunManifest]):
         """Returns whether a folder has a table of failovers.
 
         Raises:
-            ParameterError: it has failovers, but their table is missing.
+            ParameterError: the folder has failovers, but their table is missing.
         """
         has_table = (folder / FAILOVERS).exists()
         if not has_table and any(folder.glob(f"seed-*/{PROBES}")):

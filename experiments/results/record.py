@@ -43,11 +43,11 @@ class RunRecord:
         flow_base_ms: hops -> time in ms of a one-byte flow in the idle fabric; empty without TCP flows.
         faults: injected faults; None if none were requested.
         troubles: problems of the run, one sentence each.
-        programs: user programs that ran meanwhile.
-        lines: lines that ran at the prompt meanwhile; None outside of a session.
+        programs: user programs that ran during the run.
+        lines: lines that ran at the prompt during the run; None outside of a session.
         background: background traffic of a session.
-        unasked: locations of links and switches that the controller stopped using although they had not
-            failed, neither at the start nor by the schedule.
+        unasked: locations of links and switches that the controller stopped using although no
+            failure, at the start or in the schedule, affected them.
         avoided: locations of the failed links and switches, like `s1-s7, s4`, that the controller's plan
             avoided before the traffic started; `none` for none.
     """

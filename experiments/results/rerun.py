@@ -99,7 +99,7 @@ def experiment_to_rerun(folder: Path) -> Experiment:
 
 
 def at_held_rate(experiment: Experiment, folder: Path) -> Experiment:
-    """Returns a sweep whose default link rate is that of the points in its folder.
+    """Returns a sweep; its default link rate becomes that of the points in its folder.
 
     The usual default depends on the machine and on the highest load, but all points of a sweep must have the
     same rate. Folders that version 0.2.0 wrote at its default rate can be resumed, too.
@@ -130,7 +130,7 @@ def _with_graph(experiment: Experiment, folder: Path) -> Experiment:
 
 
 def _read(path: Path) -> tuple[dict[str, Any], Foreign | None]:
-    """Returns the content of a manifest, and the ownership of its file if it belongs to another user."""
+    """Returns the content of a manifest, and a description of its file if another user can change it."""
     judged: list[Foreign | None] = []
     content = read_record(
         path, dict[str, Any], opened=lambda descriptor: judged.append(foreign_file(path, descriptor))

@@ -89,7 +89,7 @@ def summarise(record: RunRecord) -> Summary:
 
 
 def _asked(options: RunTraffic) -> dict[str, Any]:
-    """Returns the summary's field -> value for requested settings that only this kind of traffic has."""
+    """Returns the summary's field -> value for requested settings that only the given kind of traffic has."""
     if isinstance(options, ProgramTraffic):
         return {}
     if isinstance(options, CollectiveOptions):
@@ -246,7 +246,7 @@ def _unsent_doubts(record: RunRecord) -> list[str]:
 
 
 def _foreign_doubts(record: RunRecord) -> list[str]:
-    """Returns the reasons to doubt generated traffic because hosts sent or received other frames."""
+    """Returns the reasons to doubt generated traffic because hosts sent or received further frames."""
     carried = record.host_bytes
     # Programs of the run itself belong to it, and so do probes of the live page after a scheduled failure.
     besides = record.programs or record.traffic.faults
@@ -325,7 +325,7 @@ def _evidence(record: RunRecord) -> Evidence:
 
 
 def _lost_elsewhere(record: RunRecord) -> tuple[int | None, int | None]:
-    """Returns the packets that the whole run lost outside queues: (not because of failures, because of them).
+    """Returns the whole run's losses outside queues, in packets: (not because of failures, because of them).
 
     Both are None if not known.
     """
@@ -341,7 +341,7 @@ def _lost_elsewhere(record: RunRecord) -> tuple[int | None, int | None]:
 
 
 def _standstill(record: RunRecord) -> Standstill | None:
-    """Returns the longest standstill of a collective's or TCP flows' process; None for other traffic."""
+    """Returns the longest standstill of the process that runs a collective or TCP flows; None otherwise."""
     outcome, flows = record.result.outcome, record.result.flows
     if flows:
         # The kernel receives at least this much more after it has woken the process.
@@ -361,7 +361,8 @@ def _standstill(record: RunRecord) -> Standstill | None:
 def _surplus(record: RunRecord, frames: int) -> int:
     """Returns how many more frames arrived than were sent; 0 if the counts are incomplete.
 
-    The surplus is also computed per pair of hosts, because in the total, losses of other pairs can hide it.
+    The surplus is also computed for each pair of hosts, because losses of other pairs can hide it in the
+    total.
 
     Args:
         record: the run's record.
@@ -422,7 +423,7 @@ def _predicted(record: RunRecord, options: TrafficOptions) -> Predicted | None:
 
 
 def _hops_match(record: RunRecord) -> bool | None:
-    """Returns whether every packet took as many hops as its routers' distance; None without packets."""
+    """Returns whether each packet's hops equal the distance between its two routers; None without packets."""
     if not record.generated:
         return None
     expected, received = record.fabric.host_distances(), record.result.received

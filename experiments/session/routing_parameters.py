@@ -75,7 +75,7 @@ def changed_routing(name: str, values: Mapping[str, Value]) -> str:
 
 
 def parse_assignments(text: str) -> dict[str, str]:
-    """Parses a text like `threshold=0.5,release=0.2`, separated by commas or blanks.
+    """Parses assignments like `threshold=0.5,release=0.2`, separated by commas or blanks.
 
     Raises:
         UsageError: a word is not PARAMETER=VALUE, or a parameter is given twice.

@@ -112,7 +112,7 @@ def crosscheck(folder: Path, on_event: OnEvent) -> Crosscheck:
 
 
 def _replicated(points: Sequence[Compared]) -> tuple[Replicated, ...] | None:
-    """Compares measured and simulated means of each point with several seeds; None without such points."""
+    """For each point with several seeds, compares measured and simulated means; None without such points."""
     groups: dict[object, list[Compared]] = {}
     for one in points:
         key = one.routing, one.pattern, one.load, tuple(sorted((one.options or {}).items()))

@@ -81,7 +81,7 @@ class _Bisection(SimulatedGroup[float, LoadPoint]):
 
     @property
     def left(self) -> int:
-        """Upper bound of the number of loads that are still to be tried."""
+        """Upper bound on the number of loads that are still to be tried."""
         return max_loads_left(self._loads, self._tried)
 
     def simulation(self, point: float) -> tuple[FabricOptions, SimulatedTraffic]:

@@ -119,9 +119,9 @@ def _parse_bytes(text: str) -> int:
 
 
 def _memory_bytes(name: str, algorithm: str, ranks: int, message_bytes: int) -> int:
-    """Returns the memory that an iteration needs in bytes.
+    """Returns the memory that an iteration needs, in bytes.
 
-    It holds the ranks' vectors, the expected results, and a copy of all sent data.
+    The memory holds the ranks' vectors, the expected results, and a copy of all sent data.
     """
     collective = COLLECTIVES[name]
     elements = collective.vector_elements(message_bytes)

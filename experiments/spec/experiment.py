@@ -121,7 +121,7 @@ class Experiment:
                 raise UsageError(f"{name} must be given once, got --{name} and --vary {key}")
 
     def _check_others(self, declared: Mapping[str, Option]) -> None:
-        """Raises UsageError if an option lacks one that it needs, or conflicts with another."""
+        """Raises UsageError if an option is given without one that it needs, or with one that it excludes."""
         values = self.values
         given = {name for name in values if values[name] != declared[name].default} | {*self._varied}
         for option in (declared[name] for name in values if name in given):
@@ -310,7 +310,7 @@ class Experiment:
         """Returns the output directory; by default, it is in `results` and named after experiment and time.
 
         Args:
-            resolved: its typed specifications.
+            resolved: the experiment's typed specifications.
             out: directory that overrides `--out`.
         """
         from experiments.spec.resolve import default_folder

@@ -70,7 +70,7 @@ def known_simulated_keys() -> list[str]:
 
 
 def declaration(key: str, kind: str = SWEEP) -> Parameter:
-    """Returns the declaration of the option or parameter of a key.
+    """Returns the declaration of the option or parameter that a key names.
 
     Args:
         key: the key.

@@ -39,7 +39,7 @@ class ClockSamples:
             self.least, self.forward = offset, False
 
     def doubts(self) -> list[str]:
-        """Returns the reason to doubt times if the clock was certainly set meanwhile; otherwise none."""
+        """Returns a reason to doubt measured times if the clock was certainly set meanwhile; else none."""
         if self.least is None or self.most is None:
             return []
         change_ns = self.most.low_ns - self.least.high_ns

@@ -118,7 +118,7 @@ class ControllerMonitor:
         stops.append(stop)
 
     def _stopped(self, looked_s: float, now_s: float) -> Span | None:
-        """Returns a span up to now in which anything but PolarLab stopped the controller; None if it ran.
+        """Returns a span up to now in which something other than PolarLab stopped the controller, or None.
 
         Args:
             looked_s: time of the last check.

@@ -14,8 +14,8 @@ delays its samples. If a sample is late nevertheless, the whole machine stalled.
 
 Standard input has one line, the JSON of switch name -> id of a process in its namespace; when this input is
 closed, the program ends. Standard output gets the line `ready` before the first sample, and a line of JSON
-for every second: [start, end, stalled, its square, {switch: [frames, waiting, pairs waiting]}], times in s on
-time.monotonic's clock.
+for every second: [begin_s, end_s, stood_still_s, stood_still_square, {switch: [frames, waiting, pairs]}],
+named as in `samples.HeldSecond` and `samples.SwitchSample`.
 """
 
 from __future__ import annotations

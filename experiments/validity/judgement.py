@@ -103,7 +103,7 @@ class Evidence:
 
 
 class _Measure(NamedTuple):
-    """One measure of a run's validity: its value, its limit, and the reason for doubt beyond the limit."""
+    """One measure of a run's validity: its value, its limit, and the reason for doubt above the limit."""
 
     value: float
     limit: float
@@ -111,7 +111,7 @@ class _Measure(NamedTuple):
 
 
 def judge(evidence: Evidence) -> Fidelity:
-    """Judges whether a run can be trusted, with the reasons if it cannot.
+    """Judges whether a run can be trusted, and states the reasons if it cannot.
 
     Args:
         evidence: observations of the run.

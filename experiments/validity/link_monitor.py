@@ -1,4 +1,4 @@
-"""Monitor of all queues of a fabric while traffic runs: real rates of saturated links, drops and losses.
+"""Monitor of all queues of a fabric while traffic runs: drops, losses, and real rates of saturated links.
 
 All queues are read periodically. If a queue had more packets at one reading than its link can send until the
 next, it was never empty in between. The bytes sent between the two readings then give the link's real rate,

@@ -116,7 +116,7 @@ class Monitors:
         self._opened.__exit__(*error)
 
     def observed(self) -> dict[str, Any]:
-        """Returns the observations, by the names of RunRecord's attributes."""
+        """Returns the observations, keyed by the names of RunRecord's attributes."""
         return {
             "host_bytes": self._hosts.carried,
             "cpu": self._cpu.samples,

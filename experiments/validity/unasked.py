@@ -23,7 +23,7 @@ class Plan:
     """The failed and drained components that a controller's plan avoids, as its reports name them.
 
     Attributes:
-        failed, drained: locations of the links and switches, like `s1-s7, s4`; `none` for none.
+        failed, drained: locations of the links and switches, like `s1-s7, s4`; `none` if there are none.
     """
 
     failed: str
@@ -46,7 +46,7 @@ class Asked:
 
     @cached_property
     def failure(self) -> Failure:
-        """The combined failure of switches and the links between them."""
+        """The failed switches and the failed links between switches, combined."""
         return failure_of(self.topology, (component for component in self.failed if component.host is None))
 
     @cached_property

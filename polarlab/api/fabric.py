@@ -347,7 +347,7 @@ class Fabric(SessionVerbs):
         return Run(folder)
 
     def _traffic_request(self, options: Mapping[str, Any]) -> tuple[Experiment, RunSpecification]:
-        """Returns the experiment for options of traffic, with the current routing, and its specification."""
+        """Returns (experiment, specification) for options of traffic, with the current routing."""
         session = self.session
         routing = session.fabric.controller.routing
         changed = routing if routing != session.fabric.options.routing else None

@@ -100,7 +100,7 @@ def _by_groups() -> dict[str, Family]:
 
 
 def designs(radix: int, supernode: str | None = None) -> list[Design]:
-    """Returns the PolarStars of a network radix, the largest first.
+    """Returns the PolarStars with a given network radix, the largest first.
 
     Args:
         radix: network radix q + 1 + d', 3 or more.
@@ -376,7 +376,7 @@ def exported(topology: Topology, hosts: int, format: str) -> str:
 
 
 def check_export(path: Path | str, format: str) -> None:
-    """Raises UsageError unless `export` can write a file of a format."""
+    """Raises UsageError unless `export` can write the file in this format."""
     from experiments.theory.export import check_format
     from topology.files.writing import check_new
 
@@ -385,7 +385,7 @@ def check_export(path: Path | str, format: str) -> None:
 
 
 def check_drawing(path: Path | str) -> None:
-    """Raises UsageError unless `draw` can write a file."""
+    """Raises UsageError unless `draw` can write the file."""
     from experiments.figures.style import check_figure
 
     check_figure(Path(path))

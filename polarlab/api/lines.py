@@ -86,7 +86,7 @@ def _components(word: str, components: Iterable[Component]) -> str:
 
 
 def controller_changed(verbs: SessionVerbs, do: Do) -> Shown:
-    """Starts or kills the controller; yields the time until it had control, if it started, then its state."""
+    """Starts or kills the controller; after a start, yields the time until it had control; then its state."""
     seconds = do()
     if seconds is not None:
         yield f"the controller was in control after {seconds:.1f} s"

@@ -46,7 +46,7 @@ class Examination(Table):
 
     Attributes:
         findings: programs, packages, kernel features and resources, with remedies for missing ones.
-        features: features of PolarLab, with the requirements that each lacks.
+        features: features of PolarLab, each with its missing requirements.
         fabrics: examples of fabrics.
         largest_fabric_routers: number of switches, with a host each, that fit into the free memory.
 

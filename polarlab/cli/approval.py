@@ -20,7 +20,7 @@ def approved_at_terminal(experiment: Experiment, *, allowed: bool, asks: bool) -
     Args:
         experiment: the experiment.
         allowed: whether an option of the command line has already approved the actions.
-        asks: whether to ask the user if there is a terminal.
+        asks: whether the user may be asked, given a terminal.
 
     Raises:
         UsageError: the user does not approve the actions.

@@ -134,7 +134,7 @@ def _name_width(rows: Sequence[Mapping[str, Any]], name: str) -> int:
 
 
 def _min_width(rows: Sequence[Mapping[str, Any]], name: str) -> int:
-    """Returns the least width of a column that splits no word of a cell and no short part of its name."""
+    """Returns the least width at which a column splits no word of a cell and no short part of its name."""
     cells = [str(row[name]) for row in rows]
     longest = max(map(len, cells), default=0)
     words = [len(word) for cell in cells for word in cell.split()]

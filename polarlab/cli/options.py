@@ -1,4 +1,4 @@
-"""Options on the command line: added to a parser, and read as an experiment, from their declarations."""
+"""Options on the command line: declarations become options of a parser, and parsed values an experiment."""
 
 from __future__ import annotations
 

@@ -75,7 +75,7 @@ class _Parser(argparse.ArgumentParser):
 
 
 class _Help(argparse._HelpAction):
-    """Prints the help of a command and ends the program; an unknown topology is an error instead."""
+    """Prints the help of a command and ends the program; raises an error if the topology is unknown."""
 
     def __call__(self, parser: argparse.ArgumentParser, namespace: Any, *others: Any) -> None:
         from polarlab.cli.options import check_family

@@ -1,7 +1,7 @@
 """All actions that a page or a program may request of a fabric, each declared once.
 
-The web process reads the declarations; the fabric's process performs the actions. The modules that this needs
-are imported only there, when they are needed.
+The web process reads the declarations; the fabric's process performs the actions. The modules for this are
+imported only there, at first use.
 """
 
 from __future__ import annotations
@@ -81,7 +81,10 @@ class PageVerbs(SessionVerbs):
     # ---- failures ----
 
     def fail(self, elements: str) -> tuple[str, ...]:
-        """Makes links or switches fail, with probes; see `SessionVerbs.fail`. Refuses if all have failed."""
+        """Makes links or switches fail, and probes meanwhile; see `SessionVerbs.fail`.
+
+        Refuses if all of them have failed already.
+        """
         with self._incident("fail", elements):
             return super().fail(elements)
 
@@ -388,7 +391,7 @@ def page_of(description: FabricDescription) -> dict[str, Any]:
 
 
 def _fields(page: Page, schema: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
-    """Yields the fields of a verb's form, with the properties of the arguments in its request's schema."""
+    """Yields the fields of a verb's form; each has its argument's properties in the request's schema."""
     for name, argument in schema["properties"].items():
         if name not in page.without:
             field = page.fields.get(name, Field())

@@ -61,7 +61,7 @@ class Outbox:
         self._latest_lock = threading.Lock()
 
     def put(self, message: ToWeb) -> bool:
-        """Queues a message, or an error if an answer does not fit; returns whether there was room."""
+        """Queues a message; an answer that does not fit becomes an error. Returns whether there was room."""
         # A state is filled in when it is sent, so it has no length yet.
         fits = self._put(message if isinstance(message, Now) else line_of(message))
         if fits or not isinstance(message, Answer):
@@ -294,7 +294,7 @@ def _started_by_keeper(start: Callable[[], subprocess.Popen[str]]) -> subprocess
 
 
 def _isolated(start: Callable[[], subprocess.Popen[str]]) -> subprocess.Popen[str]:
-    """Starts a process; if root does, isolated from other processes where the kernel supports that."""
+    """Starts a process; if this one is root's, isolates the new one from others where the kernel can."""
     if os.geteuid() == 0:
         with contextlib.suppress(OSError):  # some containers forbid it
             return in_new_pid_namespace(start)

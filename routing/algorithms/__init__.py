@@ -1,1 +1,1 @@
-"""Routing algorithms, one module each: rules of source routers and, if adaptive, a law for their detours."""
+"""Routing algorithms, one module each: rules of source routers and, if adaptive, a law for detours."""

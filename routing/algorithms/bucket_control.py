@@ -125,7 +125,7 @@ class Control:
 
 @dataclass
 class AdaptiveGroup:
-    """A group, each of whose buckets points at one of its candidates; candidate 0 is the minimal path.
+    """A group whose buckets each point at one of the group's candidates; candidate 0 is the minimal path.
 
     Attributes:
         group: the group as in the plan.
@@ -333,7 +333,7 @@ class SwitchAdapter:
         return self._groups
 
     def use_law(self, law: Law, control: Control) -> None:
-        """Switches to another control law; buckets, running means and rest periods are kept.
+        """Changes the control law; buckets, running means and rest periods are kept.
 
         Args:
             law: the control law.

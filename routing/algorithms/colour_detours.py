@@ -85,7 +85,7 @@ class Span(NamedTuple):
     """A set of destinations with the same detours: one router, or all of one colour in some of the groups.
 
     Attributes:
-        part: for one router, the number of its group; otherwise, the number of the set of groups.
+        part: for one router, its group; otherwise, the index of the set of groups.
         colour: the colour of the destinations, or the number that `HalfPaths.span` defines.
         destination: the router, or -1 if there are several.
     """
@@ -114,8 +114,8 @@ class ColourDetours:
             destination: the destination.
 
         Returns:
-            The group, colour and number of the destination; if there are many groups, the number of a set of
-            groups, the colour, and -1.
+            The destination's group, its colour and the destination; if there are many groups, the index of a
+            set of groups, the colour, and -1.
         """
         return self._spans[destination]
 
@@ -200,7 +200,7 @@ class ColourDetours:
         return float(self._onward_of[key][destinations].mean())
 
     def _gateways(self, group: int, colour: int) -> Iterator[Gateways]:
-        """Yields, for each destination, the gateways that intermediate routers of a colour in a group use."""
+        """Yields, for each destination, the gateways for intermediate routers of a given group and colour."""
         of = self.coloured
         shared: dict[tuple[int, int], Gateways] = {}
         linked = (of.straight[of.dragonfly.group_of == group] == 1).any(axis=0)
@@ -267,7 +267,7 @@ class ColourDetours:
         return np.asarray(entries[(straight == 1) | by_gateway])
 
     def _leads_to(self, entries: npt.NDArray[np.int64], destination: int) -> npt.NDArray[np.bool_]:
-        """Returns whether each entry has a lower colour than the destination, and a group linked to it."""
+        """Returns, per entry, whether its group has a link to the destination, and its colour is lower."""
         of = self.coloured
         linked = np.zeros(of.dragonfly.trunking.groups, bool)
         linked[of.dragonfly.group_of[of.dragonfly.neighbours(destination)]] = True
@@ -293,7 +293,7 @@ def weighted(classes: Sequence[int], weights: Sequence[int]) -> list[int]:
 
 
 def shares(classes: Sequence[int], weights: Sequence[int]) -> list[int]:
-    """Returns integer weights of items such that the traffic of each class is proportional to its weight.
+    """Returns integer weights of items that make each class's traffic proportional to the class's weight.
 
     Args:
         classes: the class of each item.

@@ -38,7 +38,7 @@ class CandidatePath:
 
     Attributes:
         bucket: the bucket that sends packets on this path.
-        ports: a tuple of the one port on which these packets leave while it is up.
+        ports: the port on which these packets leave while it is up, as a tuple of one.
     """
 
     bucket: Bucket
@@ -61,7 +61,7 @@ def detour_plan(
     select_near: NearSelection,
     max_detours: int | None,
 ) -> RoutePlan:
-    """Returns the plan of a routing whose select groups use the minimal path through a port or its detours.
+    """Returns the plan of a routing whose select groups use the minimal path through a port, or detours.
 
     Args:
         topology: the fabric's graph; its family must have detours (`routing.families`), like polarfly.
@@ -117,7 +117,7 @@ def _source_table(
 
 
 def _choices(view: RouterView) -> tuple[int, ...]:
-    """Returns the number of the choice group toward each router, in router order; 0 for this router."""
+    """Returns, for each router, the number that names the choice group toward it; 0 for this router."""
     adjacent = {neighbour for neighbour, _ in view.neighbour_ports()}
     return tuple(
         group_number(GroupRole.CHOICE_NEAR if other in adjacent else GroupRole.CHOICE_FAR, port)

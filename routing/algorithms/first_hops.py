@@ -105,7 +105,7 @@ class FirstHops:
         return (*self._untagged.groups, *tagged)
 
     def toward(self, destination: int) -> int:
-        """Returns the number of the group for untagged packets.
+        """Returns the number that names the group for untagged packets.
 
         Args:
             destination: another router.
@@ -147,7 +147,8 @@ def first_hops_source_table(exceptions: Callable[[int], Mapping[int, tuple[int, 
     """Returns the function that builds source tables of routings without detours.
 
     Args:
-        exceptions: router -> `FirstHops.exceptions` of its own packets; all others continue as in transit.
+        exceptions: router -> `FirstHops.exceptions` of its own packets; the others follow the rules for
+            transit.
     """
 
     def source_table(view: RouterView, reroute: FastReroute) -> SourceTable:

@@ -1,8 +1,8 @@
 """Detours via another group of a dragonfly, for Valiant routing and UGAL by group.
 
-A packet's intermediate router is at the far end of a link from the source's group to another group. If groups
-are complete, it is at most two hops away, so a detour has one local hop less than a detour via a random
-router.
+A packet's intermediate router is at the far end of a link from the source's group to another group. If
+groups are complete, that router is at most two hops away, so a detour has one local hop less than a detour
+via a random router.
 
 Source: Kim et al., "Technology-Driven, Highly-Scalable Dragonfly Topology" (ISCA 2008), section 4.1, whose
 Valiant routing is by group; Garcia et al., "OFAR: On-the-Fly Adaptive Routing in High-Radix Networks"

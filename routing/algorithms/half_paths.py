@@ -50,7 +50,7 @@ class HalfPaths:
             destination: the destination.
 
         Returns:
-            The number of the destination's set of groups as `part`; the e of the gateways eB in the second
+            The index of the destination's set of groups as `part`; the e of the gateways eB in the second
             half as `colour`; and -1.
         """
         of = self.coloured
@@ -117,6 +117,6 @@ class HalfPaths:
 
     @cached_property
     def _parts(self) -> npt.NDArray[np.int64]:
-        """The number of the set that each group belongs to."""
+        """For each group, the index of the set that it belongs to."""
         groups = self.coloured.dragonfly.trunking.groups
         return np.arange(groups) // (1 if groups <= _MAX_GROUPS else _PART)

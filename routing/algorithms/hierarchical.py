@@ -75,7 +75,7 @@ def _gateways(dragonfly: Dragonfly, router: int) -> dict[int, tuple[int, ...]]:
 
 
 def _bound(distances: Lengths) -> Lengths:
-    """Returns the distances with 3 instead of 2: over another gateway, a second local hop may be needed."""
+    """Returns the distances with each 2 replaced by 3: other gateways may need a second local hop."""
     return np.where(distances == 2, 3, distances).astype(np.int16)
 
 

@@ -27,7 +27,7 @@ class Routing:
         source: the publication that defines it.
         law_maker: (datapath id, values of `law_parameters` by key) -> the control law for the adaptive groups
             of that switch; None for an oblivious routing.
-        shortest: whether its packets always take as many hops as the distance of the pair.
+        shortest: whether its packets always take as many hops as the distance to their destination.
         plan_parameters: parameters of the switches' rules and groups.
         law_parameters: parameters of the control law; they change no rules or groups of a switch.
         packet_law: law for simulated source routers that decide per packet; None if it has none.

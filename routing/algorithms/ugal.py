@@ -90,7 +90,7 @@ def ugal_plan(
         intermediates: the maximum number of intermediate routers of a group, at least 1; it limits
             candidates, not buckets.
         buckets: the number of buckets of a group, 2 to 256.
-        over: path set of minimal paths and of paths to and from the intermediate router; `min` for all
+        over: path set for minimal paths, and for paths to and from the intermediate router; `min` for all
             shortest paths.
 
     Raises:
@@ -196,7 +196,7 @@ class _ByPaths:
     group_of: npt.NDArray[np.int64]
 
     def first_hops(self, view: RouterView, reroute: FastReroute) -> FirstHops:
-        """Returns the first hops of the router's own packets, which are those of packets in transit."""
+        """Returns the first hops of the router's own packets, which equal those of packets in transit."""
         return FirstHops(view, reroute)
 
     def kind(self, _view: RouterView, _destination: int) -> Hashable:
@@ -226,7 +226,7 @@ class _ByPaths:
 
 
 def _means(hops: npt.NDArray[np.int16]) -> Sequence[float]:
-    """Returns the mean of each row; its rounding does not depend on the number of rows.
+    """Returns the mean of each row, with rounding that does not depend on the number of rows.
 
     Args:
         hops: int16 array, intermediates x destinations.
@@ -245,7 +245,7 @@ class _Design:
     hops: dict[float, float] = field(default_factory=dict)
 
     def shared(self, hops: Iterable[float]) -> Iterator[float]:
-        """Yields the given hops, one object for equal numbers: tens of millions occur, few are distinct."""
+        """Yields the given hops, with one object for equal numbers: of tens of millions, few are distinct."""
         return (self.hops.setdefault(one, one) for one in hops)
 
 
@@ -315,8 +315,8 @@ def make_ugal_law(datapath_id: int, *, threshold: float, sampled: float) -> Law:
     Args:
         datapath_id: the switch; it seeds the law's samples, which are the same in every run and differ
             between switches.
-        threshold: at least 0; a detour is taken if occupancy times hops of the minimal path exceeds that
-            product of the detour by more than this.
+        threshold: at least 0; a detour is taken if occupancy times hops of the minimal path exceeds
+            occupancy times hops of the detour by more than this.
         sampled: per step, a group tries to move this share of its minimal buckets to detours, 0 to 1.
     """
     generator = np.random.default_rng(datapath_id)

@@ -158,7 +158,7 @@ class _Layer:
         self._place = [_END] * channels
 
     def moved(self) -> npt.NDArray[np.bool_]:
-        """Removes paths until the layer is acyclic; returns whether each path was removed."""
+        """Removes paths until the layer is acyclic; returns, for each path, whether it was removed."""
         for channel in range(len(self._next)):
             self._search(channel)
         return self._moved

@@ -69,7 +69,7 @@ def prove_deadlock_freedom(
 ) -> DeadlockProof:
     """Proves that packets under a plan never wait for each other in a cycle, or finds such a cycle.
 
-    Each failure is judged separately, after all packets from before it have left; the plan's own alternates
+    Each failure is judged separately, once all packets sent before it have left; the plan's own alternates
     apply under that failure. Adaptive groups may choose any of their candidates.
 
     Args:

@@ -101,7 +101,8 @@ def _own_four_color_rule() -> ColourRule:
 def _two_color_rule() -> ColourRule:
     """Returns the rule of section 6.1.
 
-    Toward a higher group, gateways have the source's colour; toward a lower one, any but the destination's.
+    Toward a higher group, gateways have the source's colour; toward a lower one, any colour except the
+    destination's.
     """
     same, all_pairs = np.eye(2, dtype=bool), np.ones((2, 2), bool)
     return ColourRule(np.stack([all_pairs, same]), np.stack([~same, all_pairs]), strict=True)
@@ -173,7 +174,7 @@ class ColouredDragonfly:
         return np.asarray(self.straight[router] < _FAR)
 
     def goes_straight_to(self, destination: int) -> npt.NDArray[np.bool_]:
-        """Returns, for each router, whether packets to a destination leave it over its own global links.
+        """Returns, for each router, whether it sends packets to a destination over its own global links.
 
         Args:
             destination: the destination router.
@@ -193,7 +194,7 @@ class ColouredDragonfly:
         return np.asarray(self.rank[far_group] > self.rank[near_group]).astype(np.int64)
 
     def own_gateways(self, router: int) -> dict[int, tuple[int, ...]]:
-        """Returns gateways for own packets that must avoid the router's global link; transit packets take it.
+        """Returns gateways for own hosts' packets that must avoid a global link of the router.
 
         Args:
             router: the source.

@@ -79,7 +79,7 @@ def _advice(colours: int) -> str:
 
 
 def _classes(dragonfly: Dragonfly) -> npt.NDArray[np.int64]:
-    """Returns the class of each position in a group; classes are numbered by their first positions."""
+    """Returns the class of each position in a group; classes have the order of their first positions."""
     from scipy.sparse import coo_matrix  # slow to import
     from scipy.sparse.csgraph import connected_components
 

@@ -109,7 +109,7 @@ class RestrictedTopology(TabledTopology):
         return hops
 
     def pairs_among(self, routers: npt.NDArray[np.int64]) -> dict[int, int]:
-        """Returns the number of ordered pairs of the given routers by the hops of their paths.
+        """Counts the ordered pairs of the given routers by the hops of their paths.
 
         Args:
             routers: indices of the routers, each once.

@@ -107,7 +107,7 @@ class ForwardingRules:
         return self._block_rules[key]
 
     def _matches_of(self, table: Table) -> Callable[[], Iterable[Match]]:
-        """Returns a function that yields the match of a table's rule for each destination router."""
+        """Returns a function that yields, for each destination router, the match of the table's rule."""
         if table is Table.TRANSIT:
             return lambda: (match(vlan_vid=tag_of(router)) for router in range(self._topology.routers))
         return lambda: self._matches

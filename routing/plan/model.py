@@ -153,7 +153,7 @@ Actions = tuple[Action, ...]
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """One flow entry: it applies its actions, then continues in table `goto`; with neither, it drops.
+    """One flow entry: applies its actions, then continues in table `goto`; with neither, drops the packet.
 
     Attributes:
         table: the table that contains the rule.
@@ -222,7 +222,8 @@ class Group:
         buckets: the buckets to select from.
         candidates: for a group that a controller adapts, all buckets that it may use, the minimal path first;
             empty for other groups.
-        hops: for each candidate, the mean hops to the group's destinations; empty unless a law needs them.
+        hops: for each candidate, the mean hops to the group's destinations; empty unless the adaptive
+            law needs them.
         ports: for each candidate, the ports on which its packets leave, in equal shares, while they are up.
 
     Examples:

@@ -268,7 +268,7 @@ class _GroupChoice:
         return number
 
     def _begin_minimal_paths(self, ports: frozenset[int]) -> Mask:
-        """Returns whether minimal paths to each router start on all the ports; False without ports."""
+        """For each router: whether minimal paths to it start on all the ports; False without ports."""
         if not ports:
             return np.zeros(self._minimal.shape[1], bool)
         return np.asarray(self._minimal[[self._places[port] for port in ports]].all(axis=0))

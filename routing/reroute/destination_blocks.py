@@ -1,4 +1,4 @@
-"""Arrays of blocks, whose destinations share a rule of one router, and the grouping of blocks by next hop."""
+"""Blocks of destinations that share a rule of one router, as arrays, and their grouping by next hop."""
 
 from __future__ import annotations
 

@@ -77,7 +77,7 @@ def _by_port(view: RouterView, roles: npt.ArrayLike) -> tuple[int, ...]:
 
     Args:
         view: the router's ports and matches.
-        roles: the group number that the role has for port 0, one for each router or one for all.
+        roles: the number of the role's group for port 0, one for each router or one for all.
     """
     numbers = np.array(view.first_ports) + roles
     numbers[view.router] = 0

@@ -128,8 +128,8 @@ def min_hops(cost: Hops, lost: int) -> tuple[int, int] | None:
     neighbours differ.
 
     Args:
-        cost: neighbours by tags, doubled hops; preferred entries are lower by one than equal others.
-        lost: the row of the lost neighbour, which does not serve.
+        cost: neighbours x tags: doubled hops; a preferred entry is lower by one than others of as many hops.
+        lost: the row of the lost neighbour, which is not used.
     """
     best: tuple[int, int, int] | None = None
     for first, end in ((lost + 1, len(cost)), (0, lost)):

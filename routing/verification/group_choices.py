@@ -100,7 +100,7 @@ class GroupBuckets:
     """
 
     def __init__(self, parts: Iterable[Sequence[Group]]) -> None:
-        """Numbers the buckets of groups.
+        """Assigns numbers to the buckets of groups.
 
         Groups that a controller adapts, groups without buckets, and groups with a bucket of weight 0, which
         no packet takes, are left out.

@@ -29,7 +29,7 @@ class Proof:
         blackholes: pairs, counted in the same way, for which some choice drops the packet.
         misdelivered: pairs for which some choice reaches another host, or the right one with a tag.
         over_bound: pairs for which some choice takes more hops than the plan promises.
-        miscounted: pairs for which the TTL does not show the number of hops after some choice.
+        miscounted: pairs for which, after some choice, the TTL shows a wrong number of hops.
         undelivered: (source, destination) routers of pairs with a loop, a blackhole or a misdelivery.
         faults: the first `MAX_LISTED_FAULTS` faults as sentences.
 

@@ -417,16 +417,17 @@ class RuleBook:
         return found
 
     def checked(self, actions: Actions, router: int) -> ActionFacts:
-        """Returns the facts about actions, after checking that they keep the destinations of packets.
+        """Returns the facts about actions, after checking that they do not change destinations of packets.
 
-        They must not copy the ingress port, either: a copy would have effects beyond the rules that test it.
+        They must not copy the ingress port, either: a copy would have effects beyond the rules that test the
+        port.
 
         Args:
             actions: actions of a rule or a bucket.
             router: their switch, for error messages.
 
         Raises:
-            PlanError: an action violates this.
+            PlanError: an action changes a destination or copies the ingress port.
         """
         facts = self._actions.one(actions)
         if facts.forbidden is not None:

@@ -362,7 +362,7 @@ class SwitchModel:
         return ALL_DROPPED, frozenset(ports)
 
     def by_bucket(self, bucket: Bucket, arrival: Arrival) -> BucketOutcomes:
-        """Applies a bucket to a copy of a packet; actions after the group do not see its rewrites.
+        """Applies a bucket to a copy of a packet; actions after the group do not see the bucket's rewrites.
 
         Args:
             bucket: a bucket of a group of this switch.

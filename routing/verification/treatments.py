@@ -28,7 +28,7 @@ class BucketOutcomes(NamedTuple):
     parts: dict[tuple[int, int], Shared]
 
     def shared(self, weight: int, total: int) -> Shared:
-        """Returns the outcomes with shares of all packets of a group, rather than of the bucket's packets.
+        """Returns the outcomes; their shares are of all packets of a group, not of the bucket's packets.
 
         Groups with the same bucket weight and total get the same objects, so that later steps can be
         cached.
@@ -84,7 +84,7 @@ class Treatment(NamedTuple):
 
 
 class Handover(NamedTuple):
-    """A packet that rules only rewrite and then pass to a group, which depends on the destination.
+    """A packet that rules only rewrite and then pass to a group that depends on the destination.
 
     Attributes:
         destinations: the numbers of the packet's possible destinations in the rule book.

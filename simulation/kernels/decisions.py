@@ -52,7 +52,7 @@ _CONGESTION_COST = 1 << 40  # of a congested global link; higher than the cost o
 
 @inlined
 def lookup_index(state: State, layer: int, router: int, key: int) -> int:
-    """Returns the index in `State.lookups` of a layer's entry for a key at a router.
+    """Returns the index in `State.lookups` for a key at a router, in a lookup layer.
 
     Args:
         state: the simulation.
@@ -204,7 +204,7 @@ def _is_congested(state: State, port: int) -> bool:
 
 @inlined
 def _next_outcome(state: State, outcome: int, destination: int) -> int:
-    """Follows an outcome to the next router and returns the packet's first outcome there; DROP at the end."""
+    """Follows an outcome to the next router and returns the first outcome there; DROP at the path's end."""
     router = state.inputs[state.outputs[state.outcomes[outcome, OUT_PORT], PEER], OWNER]
     tag, layer, following = state.outcomes[outcome, OUT_TAG], state.settings[UNTAGGED], DROP
     if tag == router:

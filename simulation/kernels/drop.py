@@ -213,7 +213,7 @@ def _count_overflow(state: State, packet: int, output: int, tick: int) -> None:
 
 @inlined
 def _update_occupancies(state: State, port: int, tick: int) -> None:
-    """Updates `State.used`, the flits that wait at each output, for the router that has the given port."""
+    """Updates `State.used` (the flits that wait at an output) for all outputs of a port's router."""
     router = state.inputs[port, OWNER]
     for output in range(state.first_ports[router], state.first_ports[router + 1]):
         allowed = state.outputs[output, LINK_FREE] - state.settings[BURST]

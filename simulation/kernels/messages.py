@@ -36,7 +36,7 @@ def start_messages(state: State, cycle: int) -> None:
 
     Args:
         state: the simulation; the cycles of its messages are relative to the application's start.
-        cycle: the current cycle, in which the application starts; no message has been released in it.
+        cycle: the current cycle, in which the application starts and no message has been released yet.
     """
     for message in range(len(state.messages)):
         state.messages[message, DUE_CYCLE] += cycle
@@ -150,7 +150,7 @@ def send_packet(state: State, host: int, packet: int) -> int:
 
 @inlined
 def arrive(state: State, packet: int, cycle: int) -> None:
-    """Counts the arrival of a message's packet; plans the message's completion after the last one.
+    """Counts the arrival of a message's packet; after the last packet, plans the message's completion.
 
     Args:
         state: the simulation.
@@ -166,7 +166,7 @@ def arrive(state: State, packet: int, cycle: int) -> None:
 
 @inlined
 def plan_message(state: State, message: int, now: int) -> None:
-    """Plans a visit to a message in the cycle when it is due, or earlier if that is beyond the wheel.
+    """Plans a visit to a message in the cycle when it is due, or earlier if that is beyond the wheel's range.
 
     Args:
         state: the simulation.

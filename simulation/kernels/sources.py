@@ -83,7 +83,7 @@ def plan_source(state: State, host: int, cycle: int, now: int) -> None:
 
 @inlined
 def next_gap(state: State, host: int) -> int:
-    """Draws the time between the generation of two packets, in 1/65,536 cycles.
+    """Draws the time between the generation of two successive packets, in 1/65,536 cycles.
 
     Args:
         state: the simulation.

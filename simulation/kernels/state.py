@@ -210,8 +210,8 @@ class State(NamedTuple):
         first_ports: (N + 1,): first port of each router.
         inputs: (ports, columns).
         outputs: (ports, columns).
-        used: (ports,): flits sent by an output that still occupy the buffer at the other end (drop: that wait
-            in its queue).
+        used: (ports,): flits sent by an output that still occupy the buffer at the other end (drop:
+            flits that wait in the output's queue).
         global_ports: (ports,): 1 if the output's link leads out of a cluster, else 0.
         queues: (queues, columns).
         hosts: (H, columns).

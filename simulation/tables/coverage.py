@@ -1,4 +1,4 @@
-"""Coverage of matches: the routers whose hosts, all or some, are the destinations that a match covers."""
+"""Coverage of matches: for each match, the routers to whose hosts, all or some, it applies."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class Coverage:
         """Lists the routers that each match covers, as pairs; a match that covers all destinations has none.
 
         Args:
-            matches: the numbers of matches.
+            matches: the matches, by number.
 
         Returns:
             For each pair, the index of its match in `matches`, ascending, and its router.

@@ -205,7 +205,7 @@ class SwitchForwarding:
         return keys
 
     def _keys(self, actions: Numbers, packet: Packet, tags: Numbers | None = None) -> Numbers:
-        """Returns, for each action list, the key of the choice of packets that reach the list.
+        """Returns, for each action list, the key of the choice for packets that reach the list.
 
         Args:
             actions: the numbers of the action lists.

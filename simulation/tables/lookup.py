@@ -127,7 +127,7 @@ class SwitchRules:
         return popped is not None and not self._is_untagged(popped, 0)
 
     def _after_tag(self, mark: int) -> Treatments | None:
-        """Returns the treatment of packets after the router has removed its tag; None if it keeps the tag."""
+        """Returns the treatment of packets after the router has removed its own tag; None if it does not."""
         start = self._first.link_start(Packet(KEPT, mark, Ingress.LINK))
         popped = None if start is None else self._tag_treatments(*start).popped
         return None if popped is None else self._treatments(*popped)
@@ -156,7 +156,7 @@ class SwitchRules:
     def _follow(
         self, best: Numbers, packet: Packet, treat: Callable[[Table, Packet], Treatments]
     ) -> Treatments:
-        """Returns the treatment of packets by rules and by the tables in which they continue.
+        """Returns the treatment of packets by rules and by the tables to which the rules pass them.
 
         Args:
             best: the rule that applies to each column of the treatment; -1 for none.
@@ -238,7 +238,7 @@ class SwitchRules:
         """Writes the last rule of `for_all` into columns that have no rule or one of lower priority.
 
         Args:
-            best: the best rule so far for each destination or tag; it is updated.
+            best: the best rule so far for each destination or tag; updated in place.
             columns: the range of `best` to update.
             for_all: rules that match all destinations, by ascending priority.
         """
@@ -344,7 +344,7 @@ class _TagTreatments:
     """The treatment of tagged packets.
 
     Attributes:
-        treatments: the treatment by the router that the tag names.
+        treatments: the treatment for each router that the tag may name.
         popped: the next table and the packet as it arrives there, if the router removes its own tag; else
             None.
     """

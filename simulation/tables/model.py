@@ -64,7 +64,7 @@ class AdaptiveChoices:
         detours: (detours,): choice of each detour, in `Choices`.
         detour_hops: (detours,): mean hops of each detour, in 1/256; 0 if no decision law needs them.
         routers: (adaptive,): router of each adaptive choice.
-        groups: (adaptive,): number of its group in the plan.
+        groups: (adaptive,): number of each adaptive choice's group in the plan.
         candidate_starts: (adaptive + 1,); (1,) if the tables were compiled without candidates.
         candidates: (candidates,): choice of each candidate, in the order of the group, the minimal path
             first; NO_CHOICE if it is dead.

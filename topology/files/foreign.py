@@ -1,7 +1,7 @@
 """Files that other users of the machine can change, and that could make root run their commands.
 
 Experiment files, manifests and lists of programs contain command lines. Root runs those of other users only
-after they have been shown and approved. A file is another user's if its permissions, or those of a
+after they have been shown and approved. A file counts as another user's if its permissions, or those of a
 folder or symbolic link on its path, let that user, a group or everybody change it.
 """
 

@@ -59,7 +59,7 @@ def import_isolated(name: str, folder: Path) -> None:
     """Imports a library with `folder` as the working folder, where the library searches for its settings.
 
     This applies to PolarLab's command line and to every process of root. In any other program, which may want
-    its own settings, nothing is imported here. A library that is already imported stays as it is.
+    its own settings, this function imports nothing. A library that is already imported stays as it is.
 
     Args:
         name: name of the library.

@@ -29,7 +29,7 @@ _libc = ctypes.CDLL(None, use_errno=True)
 
 @contextlib.contextmanager
 def rights_of(user: int) -> Iterator[None]:
-    """Runs the block with the rights of a user on files, if this process runs as root.
+    """Runs the block with a user's rights on files, if this process runs as root.
 
     Args:
         user: user ID; for root, nothing changes.

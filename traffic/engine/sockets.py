@@ -139,7 +139,7 @@ def interface_is_down(error: OSError) -> bool:
 
 
 def open_receiver(interface: str, words: Words) -> socket.socket:
-    """Opens a socket that receives the timestamped frames that an interface sends and that contain `words`.
+    """Opens a socket that receives, with timestamps, those frames sent by an interface that contain `words`.
 
     The frames are seen and stamped as they leave, after all queues. On the switch's interface to a host these
     are the host's arrivals, out of reach of whoever is root on the host.

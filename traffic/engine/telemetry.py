@@ -76,8 +76,8 @@ class LiveCounts:
             order), ascending.
         silences: the latest reports, oldest first; see Silence.
         done: fraction of the work that is done, 0 to 1; None if unknown.
-        late_s: time of the latest report that came after a stall of the process, in s on the monotonic
-            clock; the first report counts as such. inf before the first report.
+        late_s: time, in s on the monotonic clock, of the latest report that came after a stall of the
+            process; the first report counts as such. inf before the first report.
     """
 
     reports: list[_Report] = field(default_factory=list)

@@ -115,8 +115,8 @@ class PairSilences:
 class PairOutages:
     """Tracks the silences in which packets of pairs were lost, for pairs that send at constant intervals.
 
-    A silence does not count if packets were only delayed: the packet that ends it was sent shortly after the
-    packet before it.
+    A silence does not count if packets were only delayed, that is, if the packet that ends it was sent
+    shortly after the pair's previous packet.
     """
 
     def __init__(self, hosts: int) -> None:

@@ -395,8 +395,8 @@ def make_pattern(name: str, topology: Topology, hosts_per_router: int, seed: int
 def _bit_partners(name: str, bit_map: BitPattern, hosts: int) -> tuple[int, ...]:
     """Returns the destination of every host under a bit pattern, by host index.
 
-    The destination is IDLE for hosts that the pattern maps to themselves, and for hosts whose index is beyond
-    the largest power of two.
+    The destination is IDLE for hosts that the pattern maps to themselves, and for hosts whose index is not
+    below the largest power of two within the number of hosts.
     """
     bits = hosts.bit_length() - 1
     number = np.arange(1 << bits)
@@ -420,7 +420,7 @@ def _integers(function: Callable[..., object], value: object) -> HostIndices:
 
 
 def _check_partners(name: str, partners: HostIndices, known: HostIndices, what: str) -> None:
-    """Raises ParameterError unless a pattern's function returned one of the `known` for each of them."""
+    """Raises ParameterError unless a pattern's function mapped each of `known` to one of `known`."""
     if partners.shape != known.shape or not np.isin(partners, known).all():
         wrong = np.setdiff1d(partners, known)
         got = f"{len(partners.ravel())} partners" if partners.shape != known.shape else f"number {wrong[0]}"

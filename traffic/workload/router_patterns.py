@@ -79,7 +79,7 @@ def shift(
 def random_permutation(
     _topology: Topology, routers: RouterIndices, generator: np.random.Generator
 ) -> RouterIndices:
-    """Returns a random permutation of the routers without fixed points.
+    """Returns a random permutation of the routers in which no router sends to itself.
 
     Args:
         routers: indices of the routers with hosts, ascending; shape (N,), N at least 2.
@@ -238,9 +238,9 @@ def next_groups(
 def group_permutation(
     topology: Topology, routers: RouterIndices, generator: np.random.Generator
 ) -> RouterIndices:
-    """Returns, for each router, the router at the same position in its group's partner.
+    """Returns, for each router, the router at the same position in its group's partner group.
 
-    The partners are a random permutation of the groups without fixed points.
+    The partners are a random permutation of the groups; no group is its own partner.
 
     Args:
         topology: the graph of routers; its clusters are the groups.

@@ -36,7 +36,7 @@ PLOT = BarChart(
 
 @dataclass(frozen=True)
 class Contest:
-    """A network that compares routings that need one virtual channel with routings that need one per hop.
+    """A network on which routings that need one virtual channel compete with routings that need one per hop.
 
     Attributes:
         network: the network.

@@ -58,7 +58,7 @@ def measured(curves: Sequence[Curve], scale: Scale, settings: ComputeSettings) -
     Args:
         curves: the curves.
         scale: the scale.
-        settings: the folder, whose table has the known points and receives new ones, and the processes.
+        settings: the processes, and the folder, whose table has the known points and receives new ones.
 
     Raises:
         MachineError: a network does not fit into the memory, or a cluster does not answer.
@@ -205,7 +205,7 @@ class _CurvesOfNetwork(SimulatedGroup[_PointOfCurve, StoredPoint]):
         )
 
     def prepare(self, _on_event: OnEvent) -> PlannedFabric:
-        """Plans the network without reporting events: its warnings are known for the papers' curves."""
+        """Plans the network without reporting events: warnings about the papers' networks are known."""
         return super().prepare(ignore)
 
     def simulation(self, point: _PointOfCurve) -> tuple[FabricOptions, SimulatedTraffic]:

@@ -57,7 +57,7 @@ def clusters(_scale: Scale) -> ItemResult:
 
 
 def _layout(graph: PolarFly, starter: int) -> dict[str, float]:
-    """Returns the counts of Props V.1 to V.4 for the clusters around a quadric; NaN if they differ.
+    """Returns the counts of Props V.1 to V.4 for the clusters around a quadric; NaN for counts that vary.
 
     Args:
         graph: the PolarFly.
@@ -143,7 +143,7 @@ def _joined(graph: PolarFly, starter: int) -> Counter[frozenset[int]]:
 
 
 def _affine(graph: PolarFly, starter: int) -> frozenset[int]:
-    """Returns the clusters with a centre (1, x, y), of all clusters around a quadric."""
+    """Returns those clusters around a quadric whose centre has the form (1, x, y)."""
     centres = [fan[0] for fan in graph.quadric_fans(starter)]
     return frozenset(np.flatnonzero(graph.vectors(centres)[:, 0] == 1).tolist())
 
@@ -167,7 +167,7 @@ def triangles_by_class(_scale: Scale) -> ItemResult:
 
 
 def middles_by_class(_scale: Scale) -> ItemResult:
-    """Returns the class of the router between two adjacent ones, by their classes (Table III)."""
+    """Returns the class of the common neighbour of two adjacent routers, by their classes (Table III)."""
     values: dict[str, float] = {}
     rows: list[Row] = []
     for q in _TRIANGLE_ORDERS:

@@ -147,7 +147,7 @@ def paired_halves(supernode: Supernode) -> Bisection:
         supernode: a supernode with an even number of pairs: its degree is 3 modulo 4.
 
     Returns:
-        The best halves of several searches; their sizes are numbers of pairs.
+        The best halves of several searches; their sizes count pairs, not routers.
     """
     everyone = np.arange(supernode.order)
     _, pair = np.unique(np.minimum(everyone, supernode.image), return_inverse=True)

@@ -38,7 +38,7 @@ _CLAIMED = (
 
 
 def bisections(scale: Scale) -> ItemResult:
-    """Returns the number of links in a bisection, divided by the number of endpoints (Fig 5c)."""
+    """Returns the number of links that a bisection cuts, divided by the number of endpoints (Fig 5c)."""
     rows: list[Row] = []
     per_endpoint: dict[str, float] = {}
     over_formula: dict[str, float] = {}

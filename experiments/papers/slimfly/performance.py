@@ -104,7 +104,7 @@ def compared_curves(scale: Scale) -> list[Curve]:
     """Returns the curves of Fig 6: Slim Fly, a dragonfly and a fat tree under four patterns.
 
     In the worst case of a dragonfly or fat tree, all hosts of a group or subtree send to the next one
-    (`adv:1`). The shift excludes the half of the traffic that a source would send to itself (`half-shift`).
+    (`adv:1`). The pattern `half-shift` excludes the half of the traffic that a source would send to itself.
 
     Args:
         scale: the scale; at quick scale there are small networks and coarse loads.

@@ -54,8 +54,8 @@ class FaultRecord:
         done: the faults, including restorations.
         replanned: the controller's plans.
         lost_packets: upper bound on the packets of the whole run that were lost to these failures: packets of
-            pairs of hosts that were cut off, and of pairs with a path over a failed component until the
-            controller had planned around it. Estimated from the losses of each pair and the packets that its
+            pairs of hosts that were cut off and, until the controller had planned around a failed component,
+            of pairs with a path over it. Estimated from the losses of each pair and the packets that its
             source sent in that time. They count in `loss`, but not in `fidelity.lost_outside_queues`; absent
             if the losses are not known.
     """

@@ -102,8 +102,8 @@ class FlowSummary:
         classes: the result by flow size.
         base_ms: hops -> minimum time in ms of a one-byte flow in the idle fabric, measured before the run.
         bytes: bytes of flows and of links.
-        below_ideal: share of complete flows with a slowdown below 0.95, for which `base_ms` is too long;
-            null if there are no complete flows.
+        below_ideal: share of complete flows with a slowdown below 0.95; for these, `base_ms` is too long.
+            Null if there are no complete flows.
         flow_sizes, flow_size_limit, flow_file, drain_s: requested settings.
     """
 

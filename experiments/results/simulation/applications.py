@@ -100,7 +100,7 @@ def _trace(record: ApplicationRecord) -> SimulatedMessages:
 
 
 def _message_cycles(record: ApplicationRecord) -> npt.NDArray[np.int64]:
-    """Returns an int64 array: cycles from each message's scheduled time to arrival; -1 without arrival."""
+    """Returns int64 cycles from each message's scheduled time to its arrival; -1 if it did not arrive."""
     done = record.done
     return np.asarray(np.where(done >= 0, done - record.graph.begin_cycles, -1), np.int64)
 

@@ -108,7 +108,7 @@ def batch_interval(sums: Float64, weights: Float64, period: int) -> BatchInterva
 def _batches(sums: Float64, weights: Float64) -> Iterator[tuple[int, Float64]]:
     """Yields (periods per batch, mean of each batch) for longer and longer batches.
 
-    If the periods cannot be divided evenly into batches, the first ones are left out.
+    If the periods cannot be divided evenly into batches, the first periods are left out.
     """
     first = -(-len(sums) // MAX_BATCHES)
     for merged in _MERGED:

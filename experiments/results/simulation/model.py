@@ -176,7 +176,7 @@ class DeadlockRecord:
 
 @dataclass(frozen=True)
 class BatchInterval(Interval):
-    """Mean over the batches of a window with its confidence interval (Student's t).
+    """Mean over the batches of a window, and its confidence interval (Student's t).
 
     Attributes:
         mean: arithmetic mean of the batches.
@@ -244,8 +244,8 @@ class SimulationSummary(SimulatedSettings):
         deadlock: deadlock that ended the simulation; null without one.
         faults: faults during the simulation.
         bringup_s: duration in s of each step before packets are simulated: plan, its proof (verify), tables.
-        packet_hops: number of crossings of links between routers by packets, over all cycles.
-        seconds: wall-clock time in s of simulating packets.
+        packet_hops: how often packets crossed links between routers, over all cycles.
+        seconds: wall-clock time in s that the simulation of packets took.
         seed: seed of the random generator.
         versions: versions of the software that produced the result.
         predicted: prediction of the fluid model, for oblivious routings on fabrics of up to 1,024 hosts.

@@ -29,8 +29,8 @@ class ApplicationRecord:
         graph: messages of the last phase.
         ideals: ideal times of each phase; a phase is a message size, or the whole trace.
         iterations: the complete iterations.
-        done: int64 array, one entry per message: cycles from the start of the last iteration to its arrival;
-            -1 if it did not arrive.
+        done: int64 array, one entry per message: cycles from the start of the last iteration to the
+            message's arrival; -1 if it did not arrive.
     """
 
     hosts: tuple[int, ...]
@@ -42,7 +42,7 @@ class ApplicationRecord:
 
 @dataclass(frozen=True)
 class SimulationCounts:
-    """Input for the files of a simulation; small, as it does not include the fabric's plan.
+    """Data from which a simulation's files are written; small, as the fabric's plan is not included.
 
     Attributes:
         fabric: specification of the fabric.

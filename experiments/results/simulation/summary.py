@@ -137,7 +137,7 @@ def manifest_of(fabric: FabricOptions, traffic: AnyTraffic) -> SimulationManifes
 
 
 def _own_settings(traffic: AnyTraffic) -> dict[str, Any]:
-    """Returns the manifest's field -> value for settings that only this kind of traffic has."""
+    """Returns the manifest's field -> value for settings that only the given kind of traffic has."""
     if isinstance(traffic, SimulatedTraffic):
         times = {"warmup_cycles": traffic.times.warmup, "window_cycles": traffic.times.window}
         return {**times, **fault_settings(traffic)}
@@ -181,7 +181,7 @@ def is_stable(result: SimulationResult) -> bool:
 
 
 def latency_quantiles(result: SimulationResult) -> SimulatedLatencies:
-    """Returns mean and quantiles of the latencies of a simulation in cycles."""
+    """Returns mean and quantiles, in cycles, of a simulation's latencies."""
     if not result.delivered:
         return SimulatedLatencies(None, None, None, None, None)
     # The middle of a histogram bin may exceed the largest latency in it.

@@ -23,7 +23,7 @@ class SimulatedSweepSettings(SweptSettings):
     Attributes:
         routers: settings of routers and links.
         arrivals: arrival process: poisson, bernoulli or constant.
-        seed: seed of the random generator; the first one of replications.
+        seed: seed of the random generator; with replications, the first seed.
         warmup_cycles: length of the warm-up in cycles; null if it lasts until the steady state.
         window_cycles: length of the window in cycles.
         faults, faults_asked, replan_cycles: see `traffic` in the manifest of a simulation.

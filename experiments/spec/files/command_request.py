@@ -147,7 +147,7 @@ def _engine_note(experiment: Experiment, request: Experiment, given: Mapping[str
     before, after = (varied_options(one.values.get("vary", ())) for one in (experiment, request))
 
     def chosen(option: Option) -> bool:
-        """Returns whether users chose a value: in a file, they chose all; in results, all but defaults."""
+        """Returns whether users chose an option's value: in a file always, in results if not the default."""
         if experiment.source is not None:
             return True
         derived = option.derived and option.derived(experiment, complete)

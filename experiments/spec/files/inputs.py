@@ -44,7 +44,7 @@ def kept_digests(content: Mapping[str, Any] | None) -> Digests:
 
 
 def digests_by_path(kept: Digests, paths: Iterable[str]) -> dict[str, str]:
-    """Returns absolute path -> digest, for digests that were kept by paths as the user gave them.
+    """Returns absolute path -> digest, for digests stored under the paths that the user gave.
 
     Args:
         kept: path -> digest; paths may be relative to a folder that is no longer known.

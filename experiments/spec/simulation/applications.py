@@ -98,7 +98,7 @@ def check_trace(traffic: SimulatedTrace, fabric: FabricOptions) -> None:
 
 
 def _check_flow_control(what: str, fabric: FabricOptions) -> None:
-    """Raises UsageError if routers may drop packets, as a message that lost one would never be complete.
+    """Raises UsageError if routers may drop packets, as a message that lost a packet would never be complete.
 
     Args:
         what: noun for the application in the error.

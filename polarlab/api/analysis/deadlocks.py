@@ -31,7 +31,7 @@ def virtual_channels_of(text: str) -> int:
     """Returns the number of virtual channels that a text names.
 
     Args:
-        text: `one`, or `hop:N` for N virtual channels that packets change by hop.
+        text: `one`, or `hop:N` for N virtual channels, which packets change at each hop.
 
     Raises:
         ParameterError: the text is something else.
@@ -59,7 +59,7 @@ def prove_deadlock_freedom(
             for routings with one path per pair.
 
     Raises:
-        UsageError: layers are requested together with failures, or where a pair has several paths.
+        UsageError: layers are requested together with failures, or for a routing with several paths per pair.
         ParameterError: `virtual_channels`, `failures` or `layers` is outside its domain.
         MachineError: the proof needs more memory than is free.
 
@@ -132,7 +132,7 @@ def check_certificate(path: Path, failures: str) -> None:
 def write_certificate(proof: DeadlockProof, path: Path) -> None:
     """Writes the order of the channels as a new CSV file: link, port, virtual_channel, rank.
 
-    A link is written as `s1-s7`, the sending switch first. The port is the sending switch's, which
+    A link is written as `s1-s7`, the sending switch first. The port, on the sending switch,
     distinguishes parallel links.
 
     Args:

@@ -125,7 +125,7 @@ class Reproduction(Table):
         return not any(claim.unexplained for claim in self.claims)
 
     def rows(self) -> list[Mapping[str, Any]]:
-        """Returns the claims, a mapping from columns to values for each."""
+        """Returns a row for each claim, as column -> value."""
         return [vars(claim) for claim in self.claims]
 
 
@@ -154,7 +154,7 @@ def reproduce(  # noqa: PLR0913  # the options of `polarlab paper`
         item: figure, table or section, such as `fig12`; `all` for everything that can be computed (items with
             real packets only if this process runs as root).
         quick: whether to use fewer sizes and runs, and smaller networks in simulations.
-        seeds: number of random orders of failures, of searches for a bisection, or of simulations per point,
+        seeds: number of random failure orders, of bisection searches, or of simulations per point,
             1 to 10000; None for the default of the figure or table.
         out: folder of the files; by default one in results/papers/, named after the paper and these options.
         prices: file of the prices of routers and cables (docs/how-to/costs.md); None for the paper's prices.
@@ -301,7 +301,7 @@ def _check_uses(name: str, item: AnyItem, seeds: int | None, scheduler: str | No
 def _item(
     paper: str, name: str, scale: Scale, settings: ComputeSettings, *, needed: bool
 ) -> ReproducedItem | None:
-    """Computes a figure or table of a paper and compares it with its claims.
+    """Computes a figure or table of a paper and compares it with the paper's claims.
 
     Args:
         paper: name of the paper.

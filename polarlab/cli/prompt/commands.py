@@ -137,7 +137,7 @@ class SessionPrompt(FabricCLI):
     # ---- other commands ----
 
     def do_switch(self, line: str) -> None:
-        """Stops a switch's program, or starts one that does not run: switch SWITCH stop|start.
+        """Stops a switch's program, or starts it if it has stopped: switch SWITCH stop|start.
 
         `fail` lists a stopped switch as hang:SWITCH, and `restore all` starts it.
         """

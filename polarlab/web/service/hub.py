@@ -29,7 +29,7 @@ class Hub:
         entries: its latest events, as received.
         version: grows with each change of the above.
         watchers: number of clients that receive states.
-        session: distinguishes the numbers of its events from those of an earlier process.
+        session: distinguishes event numbers of this process from those of an earlier process.
     """
 
     def __init__(self) -> None:
@@ -99,7 +99,7 @@ class Hub:
                 await self._changed.wait_for(lambda: self.version > version or self.ended)
 
     async def ask(self, action: str, arguments: dict[str, Any]) -> Answer:
-        """Returns the answer of the fabric's process to a request, which may take as long as a measurement.
+        """Returns the answer of the fabric's process to a request; this may take as long as a measurement.
 
         Raises:
             Unanswered: the process has ended, or has sent nothing for a while.

@@ -63,7 +63,7 @@ def subcubes(dimension: int) -> Clusters:
 
 
 def _members() -> Iterator[Member]:
-    """Yields the hypercubes of all dimensions; one host per router."""
+    """Yields the hypercubes of all dimensions, with one host per router."""
     for dimension in range(1, LARGEST_DIMENSION + 1):
         yield Member({"dimension": dimension}, dimension, 2**dimension, 1)
 

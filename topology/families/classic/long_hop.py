@@ -232,7 +232,7 @@ def _is_simple(dimension: int, distance: int) -> bool:
 
 
 def _members() -> Iterator[Member]:
-    """Yields the networks of all dimensions and distances; one host per router."""
+    """Yields the networks of all dimensions and distances, with one host per router."""
     for dimension in range(_SMALLEST_DIMENSION, LARGEST_DIMENSION + 1):
         for distance in range(SMALLEST_DISTANCE, LARGEST_DISTANCE + 1):
             if _is_simple(dimension, distance):

@@ -74,8 +74,8 @@ def ring_factor(order: int) -> Factor:
 class CartesianProduct(Topology):
     """A Cartesian product of graphs.
 
-    Router order: by coordinates, the first one most significant. A minimal next hop corrects any coordinate
-    that differs.
+    Router order: by coordinates, the first one most significant. A minimal next hop corrects one of the
+    coordinates that differ.
 
     Attributes:
         factors: the graph of each dimension.

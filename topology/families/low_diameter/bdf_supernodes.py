@@ -50,7 +50,7 @@ def _beaten_by(i: int, degree: int) -> list[int]:
 def _fill_in(matrix: npt.NDArray[np.bool_], image: npt.NDArray[np.int64], degree: int) -> None:
     """Adds edges to `matrix`, in place, until every vertex has the given degree.
 
-    Each step adds an edge at the vertex with the fewest possible partners in excess of its missing edges.
+    Each step adds an edge at the vertex whose possible partners exceed its missing edges by the least.
     Edges from a vertex x to its image f(x) are not used: the supernodes of quadrics already have them through
     the quadric's self-loop.
     """

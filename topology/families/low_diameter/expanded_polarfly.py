@@ -189,7 +189,7 @@ def make_polarfly(q: int, expand: str | None = None) -> Topology:
 
     Args:
         q: the order of the field, a prime power from 2 to 128; odd with `expand`.
-        expand: the copied clusters, such as `quadric:2` or `nonquadric:3`; None for none.
+        expand: the copied clusters, such as `quadric:2` or `nonquadric:3`; None for no copies.
 
     Returns:
         A `PolarFly` or an `ExpandedPolarFly`.

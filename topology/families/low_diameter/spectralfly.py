@@ -199,7 +199,7 @@ def _normalised(matrices: Elements, q: int) -> Elements:
 
 
 def _codes(matrices: Elements, q: int) -> Elements:
-    """Returns one integer per matrix; they sort the matrices by their entries, row by row."""
+    """Returns one integer per matrix; the integers sort the matrices by their entries, row by row."""
     return np.asarray(matrices @ np.array([q**3, q**2, q, 1]), np.int64)
 
 

@@ -306,7 +306,7 @@ def programs_of(function: Callable[..., object], ranks: int, *arguments: object)
 
 
 def sliced_programs(algorithm: Algorithm, ranks: int, elements: int, slices: int) -> list[list[Program]]:
-    """Returns the programs of an algorithm on consecutive slices of the vectors, which run concurrently.
+    """Returns an algorithm's programs for consecutive slices of the vectors; the slices run concurrently.
 
     Slices keep the links busy: while one slice waits for its last packet, another one sends.
 
