@@ -93,9 +93,9 @@ def start_in_namespaces(pid: int, argv: Sequence[str], **options: Any) -> subpro
     options.setdefault("env", marked_environment())
     try:
         return in_namespaces(pid, lambda: subprocess.Popen(argv, **options))
-    except FileNotFoundError:
-        raise
     except OSError as error:
+        if isinstance(error, FileNotFoundError) and shutil.which(argv[0]) is None:
+            raise
         raise CommandError(f"cannot start `{' '.join(argv)}` on a node: {error.strerror}") from error
 
 
@@ -137,7 +137,7 @@ def start(argv: Sequence[str], *, begin: Starter | None = None) -> subprocess.Po
         begin: starts the program, for example on a node; by default it starts in this process's namespaces.
 
     Raises:
-        CommandError: the node has ended.
+        CommandError: the program cannot be started, for example because the node has ended.
         MachineError: the program is not installed.
     """
     try:
@@ -148,8 +148,12 @@ def start(argv: Sequence[str], *, begin: Starter | None = None) -> subprocess.Po
             stderr=subprocess.PIPE,
             start_new_session=True,  # Ctrl-C ends this process alone, which then ends its children
         )
-    except FileNotFoundError:
-        raise MachineError(f"{argv[0]} is not installed; `make setup` installs it") from None
+    except FileNotFoundError as error:
+        if shutil.which(argv[0]) is None:
+            raise MachineError(f"{argv[0]} is not installed; `make setup` installs it") from None
+        raise CommandError(
+            f"cannot start `{' '.join(argv)}`: {error.strerror}", str(error.strerror)
+        ) from None
 
 
 def finish(process: subprocess.Popen[bytes], *, stdin: str = "", timeout_s: float = DEFAULT_TIMEOUT_S) -> str:

@@ -3,9 +3,15 @@
 import os
 import sys
 
+try:
+    folder = os.getcwd()
+except FileNotFoundError:  # it was removed, so it has no modules
+    folder = ""
 # Python looks for modules in the working folder first, which may be another user's.
-if sys.path[:1] == [os.getcwd()] and not os.path.samefile(
-    sys.path[0], os.path.dirname(os.path.dirname(__file__))
+if (
+    folder
+    and sys.path[:1] == [folder]
+    and not os.path.samefile(folder, os.path.dirname(os.path.dirname(__file__)))
 ):
     del sys.path[0]
 

@@ -17,6 +17,8 @@
 set -eu
 
 root=$(CDPATH='' cd -- "$(dirname -- "$0")/.." && pwd)
+# Python looks for modules in the working folder first, which may be another user's; hence also -I below.
+cd -- "$root"
 venv=$root/.venv
 stamp=$venv/.provisioned # first line: the fingerprint of the sources; each further line: an extra
 lock=$root/vagrant/requirements.lock
@@ -141,10 +143,10 @@ is_current() {
 # Keeps an environment of the present sources and adds missing extras.
 install_python_packages() {
     if ! is_current; then
-        "$python" -c 'import sys; sys.exit(sys.version_info < (3, 11))' ||
+        "$python" -I -c 'import sys; sys.exit(sys.version_info < (3, 11))' ||
             die "$python is older than 3.11; Debian 12, Ubuntu 24.04 or newer is needed"
         say "building $venv"
-        "$python" -m venv --clear "$venv"
+        "$python" -I -m venv --clear "$venv"
         add_system_packages
         fingerprint > "$stamp.new"
     else
@@ -157,6 +159,8 @@ install_python_packages() {
     [ -n "$missing" ] || return 0
     say "installing PolarLab's Python packages (extras: $missing)"
     pip_install "$missing" >&2 || die "pip could not install PolarLab's Python packages; is a package index reachable?"
+    [ -x "$venv/bin/polarlab" ] ||
+        die "pip installed PolarLab elsewhere than in $venv; look for 'target' or 'prefix' in '$venv/bin/pip config list'"
     printf '%s\n' "$missing" | tr , '\n' >> "$stamp.new"
     mv "$stamp.new" "$stamp"
 }
@@ -164,8 +168,8 @@ install_python_packages() {
 # Mininet is a system package. --system-site-packages would also add packages from the user's home, so that root
 # would run another user's code where `sudo -E` keeps HOME.
 add_system_packages() {
-    own=$("$venv/bin/python" -c 'import sysconfig; print(sysconfig.get_path("purelib"))')
-    "$python" -c '
+    own=$("$venv/bin/python" -I -c 'import sysconfig; print(sysconfig.get_path("purelib"))')
+    "$python" -I -c '
 import os, site
 for folder in filter(os.path.isdir, site.getsitepackages()):
     print(f"import site; site.addsitedir({folder!r})")' > "$own/system-packages.pth"
@@ -174,7 +178,7 @@ for folder in filter(os.path.isdir, site.getsitepackages()):
 # Versions and hashes come from the lock file, which `make lock` generates for one version of Python. `set -e` has no
 # effect in here, because the caller handles failures.
 pip_install() {
-    if ! grep -q "with Python $("$python" -c 'import sys; print("%d.%d" % sys.version_info[:2])')$" "$lock"; then
+    if ! grep -q "with Python $("$python" -I -c 'import sys; print("%d.%d" % sys.version_info[:2])')$" "$lock"; then
         say "$lock is for another version of Python; installing the newest packages that setup.cfg allows"
         run_pip $editable "$root[$1]"
         return
@@ -185,6 +189,17 @@ pip_install() {
     run_pip --no-deps --require-hashes --requirement "$venv/base.lock" &&
         run_pip --no-deps --require-hashes --no-build-isolation --requirement "$venv/packages.lock" &&
         run_pip --no-deps --no-build-isolation $editable "$root"
+}
+
+# Other settings of the environment, such as PIP_TARGET and PIP_DRY_RUN, would leave the packages elsewhere.
+forget_pip_settings() {
+    for setting in $(env | sed -n 's/^\(PIP_[A-Z_]*\)=.*/\1/p'); do
+        case $setting in
+            PIP_INDEX_URL | PIP_EXTRA_INDEX_URL | PIP_NO_INDEX | PIP_FIND_LINKS | PIP_TRUSTED_HOST) ;;
+            PIP_PROXY | PIP_CERT | PIP_CLIENT_CERT | PIP_CONFIG_FILE | PIP_CACHE_DIR | PIP_TIMEOUT | PIP_RETRIES) ;;
+            *) unset "$setting" ;;
+        esac
+    done
 }
 
 run_pip() { "$venv/bin/pip" install -qq --disable-pip-version-check "$@"; }
@@ -221,6 +236,7 @@ take_lock() {
     say "cannot lock $guard; do not start another set-up until this one ends"
 }
 
+forget_pip_settings
 if [ "${POLARLAB_SETUP:-}" = python ]; then # started by install_python_packages_as_owner
     install_python_packages
     exit

@@ -115,7 +115,18 @@ def _run_in_namespaces(
     enter: Callable[[], object], action: Callable[[], _Result], thread: ThreadPoolExecutor
 ) -> _Result:
     """Runs an action in a thread that has entered namespaces; returns its result."""
-    return thread.submit(_act, enter, action, os.getcwd()).result()
+    return thread.submit(_act, enter, action, _working_folder()).result()
+
+
+def _working_folder() -> str:
+    """Returns the path of the working folder; / if it was removed, as its owner can do at any time.
+
+    A descriptor of the folder would lead programs out of the mounts of their node.
+    """
+    try:
+        return os.getcwd()
+    except FileNotFoundError:
+        return "/"
 
 
 @cache

@@ -2,7 +2,8 @@
 
 Namespaces do not isolate a host's root from the machine completely. With its own cgroup namespace it could
 kill programs of the user who called sudo; keys belong to a user in all namespaces; and hypervisor sockets
-have no namespace. Two processes that trace each other's exit even outlive SIGKILL.
+have no namespace. A lease on a file of that user delays whoever opens it for writing. Two processes that
+trace each other's exit even outlive SIGKILL.
 """
 
 from __future__ import annotations
@@ -32,6 +33,7 @@ _X32 = 0x40000000  # the system calls of the x32 ABI start here
 _PTRACE_OPTIONS = (0x15, 0x4200, 0x4206)  # PTRACE_OLDSETOPTIONS, SETOPTIONS, SEIZE
 _TRACE_EXIT = 0x40
 _SO_TXTIME, _AF_VSOCK = 61, 40
+_F_SETLEASE, _F_NOTIFY = 1024, 1026
 
 
 class _Test(NamedTuple):
@@ -70,6 +72,8 @@ _REFUSALS = (
     # SO_TXTIME sets the launch times of packets. With it a host could choose when segments that it sends to
     # itself arrive.
     _Refusal("setsockopt", errno.EPERM, (_Test(1, _IS, socket.SOL_SOCKET), _Test(2, _IS, _SO_TXTIME))),
+    # A lease or a notification makes others wait who open the file, and a host can read files of others.
+    *(_Refusal("fcntl", errno.EPERM, (_Test(1, _IS, one),)) for one in (_F_SETLEASE, _F_NOTIFY)),
     *(
         _Refusal("ptrace", errno.EPERM, (_Test(0, _IS, request), _Test(3, _HAS, _TRACE_EXIT)))
         for request in _PTRACE_OPTIONS

@@ -47,7 +47,7 @@ def install_packages(names: Iterable[str]) -> str:
 
 def install_python(requirements: Iterable[str]) -> str:
     """Returns the command that installs Python distributions so that this interpreter finds them."""
-    pip = shlex.join([sys.executable, "-m", "pip", "install", *requirements])
+    pip = shlex.join([sys.executable, "-P", "-m", "pip", "install", *requirements])
     return "make setup" if is_provisioned() else pip
 
 

@@ -16,7 +16,7 @@ from experiments.figures.fabric import HEAT, draw_fabric, link_lines
 from experiments.figures.style import BLUE, DARK, heading, legend_above, legend_below, new_panels, set_title
 from experiments.results.link_loads import LINK_LOADS, directed_links, jain
 from experiments.results.open import Run, Simulation
-from experiments.results.run_directory import MANIFEST, graph_of_results
+from experiments.results.run_directory import MANIFEST, GraphError, graph_of_results
 from topology.base import Topology
 from topology.errors import ParameterError
 from topology.faults import ComponentKind, components_of_graph
@@ -59,8 +59,8 @@ def _topology(run: Run | Simulation, names: list[str]) -> tuple[Topology | None,
     experiment = run.manifest.experiment if manifest.exists() else None
     try:
         topology = graph_of_results(run.folder, run.summary.name, run.summary.params, experiment)
-    except ParameterError as error:  # its file has changed or is gone
-        return None, str(error)
+    except GraphError as error:  # its file has changed or is gone
+        return None, error.outline
     same = [link.name for link in directed_links(topology)] == names
     return (topology if same and topology.links <= _MAX_DRAWN else None), ""
 

@@ -411,8 +411,8 @@ class Sweep(_Swept[SweepManifest, PointRow, Summary]):
         Raises:
             ParameterError: the result of a point is damaged.
         """
-        summaries = [self.summary(point) for point, row in self.points.items() if not row.valid]
-        tries = [one.fidelity.try_link_rate_bps for one in summaries if one]
+        summaries = (self.summary(point) for point, row in self.points.items() if not row.valid)
+        tries = (one.fidelity.try_link_rate_bps for one in summaries if one)
         lowest = min((rate_bps for rate_bps in tries if rate_bps), default=None)
         other = "" if "link-rate" in self.manifest.sweep.varied else "--link-rate auto"
         return rate_remedy(lowest, other)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import os
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -10,7 +11,8 @@ from typing import Any
 from experiments.codec import read_record
 from experiments.doctor.default_rate import MAX_BPS
 from experiments.results.open import Sweep
-from experiments.results.run_directory import FAULTS, MANIFEST, SUMMARY, holds_graph, read_graph
+from experiments.results.run_directory import FAULTS, MANIFEST, SUMMARY, holds_graph, read_graph, seed_folder
+from experiments.results.sweep_points import point_summary
 from experiments.spec.experiment import GRAPH_OPTION, Experiment, traffic_kind
 from experiments.spec.files.experiment_file import experiment_of, given_by
 from experiments.spec.files.inputs import INPUTS, digests_by_path, kept_digests
@@ -28,9 +30,12 @@ from experiments.spec.options import (
 from experiments.spec.programs import NOT_GENERATED, SESSION
 from topology.errors import ParameterError, UsageError
 from topology.files.foreign import Foreign, foreign_file
+from topology.files.reading import MIB, RESULT_BYTES
 from topology.links import rate_text
 from topology.parameters import Value
 from topology.registry import family
+
+_MAX_SUMMARIES = 100_000
 
 
 @dataclass(frozen=True)
@@ -47,6 +52,13 @@ class _Settings:
     traffic: Mapping[str, Any] = field(default_factory=dict)
     sweep: Mapping[str, Any] = field(default_factory=dict)
     experiment: Mapping[str, Any] = field(default_factory=dict)
+    warmup_s: float | None = None
+
+
+@dataclass(frozen=True)
+class _Window:
+    """The entry of summaries that this module needs."""
+
     warmup_s: float | None = None
 
 
@@ -77,7 +89,7 @@ def experiment_to_rerun(folder: Path) -> Experiment:
     if experiment.values.get("link-rate") == AUTO_RATE:
         values["link-rate"] = _rate_text(content)
     if experiment.values.get("warmup") == STEADY:
-        settled_s = _settled_s(folder)
+        settled_s = _settled_s(folder, experiment)
         if settled_s is not None:  # None: no run was completed, so keep waiting for a steady state
             values["warmup"] = settled_s
     if "faults" in experiment.values and (folder / FAULTS).exists():
@@ -144,12 +156,39 @@ def _rate_text(settings: Mapping[str, Any]) -> str:
     return rate_text(settings["link_rate_bps"])
 
 
-def _settled_s(folder: Path) -> float | None:
-    """Returns, in s, the latest start of a window in a folder's summaries; None if they have none."""
-    paths = [folder / SUMMARY, *folder.glob(f"*/{SUMMARY}"), *folder.glob("points/*.json")]
-    summaries = [read_record(path, _Settings) for path in paths if path.exists()]
-    starts = [summary.warmup_s for summary in summaries if summary.warmup_s is not None]
-    return max(starts, default=None)
+def _settled_s(folder: Path, experiment: Experiment) -> float | None:
+    """Returns the latest start of a measurement window in a folder's summaries, in s; None without any.
+
+    Another user may own the folder, so only summaries are read that the experiment and its table of points
+    name, one by one, up to a number and a total size.
+    """
+    latest, left = None, RESULT_BYTES
+
+    def count(descriptor: int) -> None:
+        nonlocal left
+        left -= os.fstat(descriptor).st_size
+        if left < 0:
+            raise ParameterError(f"summaries must be at most {RESULT_BYTES // MIB} MiB long in total")
+
+    for number, name in enumerate(_summaries(folder, experiment)):
+        if number == _MAX_SUMMARIES:
+            raise ParameterError(f"{folder} must have at most {_MAX_SUMMARIES} summaries; give --warmup")
+        if (folder / name).exists():
+            start_s = read_record(folder / name, _Window, opened=count).warmup_s
+            latest = latest if start_s is None else max(start_s, latest or 0.0)
+    return latest
+
+
+def _summaries(folder: Path, experiment: Experiment) -> Iterator[str]:
+    """Yields the names of the summaries that the results of an experiment may have."""
+    values = experiment.complete.values
+    seeds = range(values["seed"], values["seed"] + (values.get("repeat") or 1))
+    yield SUMMARY
+    if experiment.kind == SWEEP:
+        for point in Sweep(folder).kept():
+            yield from (point_summary(point, seed) for seed in (None, *seeds))
+    else:
+        yield from (f"{seed_folder(seed)}/{SUMMARY}" for seed in seeds)
 
 
 def _from_settings(content: Mapping[str, Any], path: Path) -> Experiment:

@@ -22,6 +22,8 @@ from topology.errors import DISK_FULL, MachineError, ParameterError, UsageError
 from topology.files.reading import (
     GRAPH_BYTES,
     RESULT_BYTES,
+    ChangedFileError,
+    FileError,
     expecting,
     read_bytes,
     read_lines,
@@ -46,6 +48,16 @@ def seed_folder(seed: int) -> str:
 def local_time() -> str:
     """Returns the local time with UTC offset, ISO 8601."""
     return time.strftime("%Y-%m-%dT%H:%M:%S%z")
+
+
+class GraphError(ParameterError):
+    """The graph of some results cannot be rebuilt (status 2).
+
+    Attributes:
+        outline: the message without text from the graph's file, which the owner of the results may not read.
+    """
+
+    outline = ""
 
 
 class RunDirectory:
@@ -131,11 +143,12 @@ class RunDirectory:
         Raises:
             MachineError: the disk has too little room.
             OSError: writing failed.
+            ParameterError: a table to which rows are added cannot be read.
         """
         self._kept = True
         try:
             yield
-        except (OSError, MachineError) as error:
+        except (OSError, MachineError, ParameterError) as error:
             text = json.dumps(plain(summary))
             error.add_note(f"its summary: {text}")  # for programs, which need not listen to events
             on_event(Notice("results-not-written", summary=text))
@@ -176,7 +189,12 @@ class RunDirectory:
             self.folder.write(name, content)
 
     def append_row(self, name: str, header: Sequence[str], row: Mapping[str, Any]) -> None:
-        """Appends a row to a table and flushes it to the disk; see `drop_torn_row`."""
+        """Appends a row to a table and flushes it to the disk; see `drop_torn_row`.
+
+        Raises:
+            MachineError: another program keeps the table; a note of the error has the row.
+            OSError: it cannot be written.
+        """
         self._kept = True
         path = self.path / name
         if self.folder.is_at_its_path():
@@ -189,7 +207,11 @@ class RunDirectory:
         if known is None:
             writer.writeheader()
         writer.writerow(row)
-        self.folder.append(name, text.getvalue().encode())
+        try:
+            self.folder.append(name, text.getvalue().encode())
+        except MachineError as error:
+            error.add_note(f"its row: {text.getvalue()}")
+            raise
         self._headers[name] = known or header
 
     def drop_torn_row(self, name: str) -> None:
@@ -292,8 +314,7 @@ def graph_of_results(
         experiment: the experiment, from the manifest of the results.
 
     Raises:
-        ParameterError: the graph's file is missing or unreadable, or has changed since the results were
-            written.
+        GraphError: the graph's file is missing or unreadable, or has changed since the results were written.
     """
     file, table = str(params.get("from", "")), (experiment or {}).get("topology")
     measured = str(table.get("from", "")) if isinstance(table, Mapping) else ""  # its absolute path
@@ -301,11 +322,15 @@ def graph_of_results(
         params = {**params, "from": measured}
     try:
         # The owner of the results chose the file name, so read it with that user's rights.
-        with open_folder(folder).rights():
+        with open_folder(folder).reading():
             if holds_graph(file):
                 return read_graph(folder / file)
             kept = digests_by_path(kept_digests(experiment), map(str, params.values()))
             with expecting(kept, f"{folder} was written", "measure again"):
                 return make_topology(name, params)
     except (UsageError, OSError) as error:
-        raise ParameterError(f"the graph of {folder} cannot be rebuilt: {error}") from None
+        failed = f"the graph of {folder} cannot be rebuilt"
+        raised = GraphError(f"{failed}: {error}")
+        is_public = isinstance(error, (OSError, FileError, ChangedFileError))
+        raised.outline = str(raised) if is_public else f"{failed} from {file or 'its parameters'}"
+        raise raised from None

@@ -83,7 +83,7 @@ def crosscheck(folder: Path, on_event: OnEvent) -> Crosscheck:
             raise ParameterError(f"{folder} is damaged: {error}") from None
         # Whoever owns the results chose the names of files in them, so they are read with that user's rights.
         unchanged = expecting(kept_digests(experiment), f"{folder} was written", "measure again")
-        with open_folder(folder).rights(), unchanged:
+        with open_folder(folder).reading(), unchanged:
             pattern = make_pattern(summary.pattern, topology, summary.hosts, summary.seed)
         if summary.routing not in plans:
             plan = make_plan(topology, summary.hosts, summary.routing)

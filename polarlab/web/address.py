@@ -14,6 +14,8 @@ from topology.errors import MachineError, ParameterError
 
 DEFAULT_HOST, DEFAULT_PORT = "127.0.0.1", 8642
 _MAX_BACKLOG = 2048  # the kernel drops further connections, which clients retry after a second
+# Every address of this machine -> an address that no machine has, to which nothing is sent.
+_EVERY = {"0.0.0.0": "192.0.2.1", "::": "2001:db8::1"}  # noqa: S104
 _FORM = re.compile(r"(?:(?P<host>\[[0-9A-Fa-f:.]+\]|[^:\[\]]+):)?(?P<port>\d{1,5})")
 
 
@@ -46,15 +48,21 @@ class WebAddress:
         """Whether only this machine can reach the address."""
         return is_loopback(self.host)
 
-    def url(self, port: int) -> str:
+    def url(self, listener: socket.socket) -> str:
         """Returns the page's address for a browser, with the token if there is one.
 
+        Without TLS it is numeric: a name may have further addresses, and another user who listens there would
+        get the token.
+
         Args:
-            port: the listening port.
+            listener: the listening socket.
         """
-        host = f"[{self.host}]" if ":" in self.host else self.host
-        if self.host in ("0.0.0.0", "::"):  # noqa: S104  # every address of this machine
-            host = socket.gethostname()
+        host, port = listener.getsockname()[:2]
+        if self.certificate:  # it proves who listens, and contains the name
+            host = socket.gethostname() if host in _EVERY else self.host
+        elif host in _EVERY:
+            host = _own_address(listener.family, _EVERY[host])
+        host = f"[{host}]" if ":" in host else host
         token = f"?token={self.token}" if self.token else ""
         return f"{'https' if self.certificate else 'http'}://{host}:{port}/{token}"
 
@@ -81,6 +89,16 @@ class WebAddress:
                 f"choose another port, such as --web={self.port + 1 if self.port < 65_535 else DEFAULT_PORT}"
             ) from error
         return listener
+
+
+def _own_address(family: int, other: str) -> str:
+    """Returns the address of this machine from which it would send to another address; nothing is sent."""
+    with socket.socket(family, socket.SOCK_DGRAM) as sender:
+        try:
+            sender.connect((other, 9))
+        except OSError:  # no route: this machine has no network
+            return "::1" if family == socket.AF_INET6 else "127.0.0.1"
+        return str(sender.getsockname()[0])
 
 
 def is_loopback(host: str) -> bool:

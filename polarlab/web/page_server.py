@@ -71,7 +71,7 @@ class PageServer:
         # next one starts, and pages that reconnect would send them the cookie.
         self._listener = address.listen()
         self.port: int = self._listener.getsockname()[1]
-        self.url = address.url(self.port)
+        self.url = address.url(self._listener)
         # Changes of the fabric are performed one by one, and queries in parallel to them.
         self._changes: queue.Queue[Ask | None] = queue.Queue(_MAX_WAITING)
         self._queries: queue.Queue[Ask | None] = queue.Queue(_MAX_WAITING)
@@ -116,7 +116,7 @@ class PageServer:
         address = self._address
         files = [str(path.resolve()) if path else None for path in (address.certificate, address.key)]
         settings = {
-            "host": address.host,
+            "hosts": [address.host, self._listener.getsockname()[0]],
             "token": address.token,
             "certificate": files[0],
             "key": files[1],

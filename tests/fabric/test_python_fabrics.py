@@ -25,6 +25,17 @@ def folder(tmp_path, monkeypatch):
     return tmp_path
 
 
+def test_a_fabric_works_after_its_working_folder_was_removed(folder, monkeypatch):
+    """Its owner may be another user than root."""
+    (folder / "removed").mkdir()
+    monkeypatch.chdir(folder / "removed")
+    with polarlab.Fabric("polarfly", q=2) as fabric:
+        (folder / "removed").rmdir()
+        assert fabric.host("h1_1").run("echo after").output.strip() == "after"
+        fabric.fail("link:s1-s5")
+        assert "DOWN" in fabric.host("s1").run("ip -br link").output
+
+
 def test_verbs_of_a_fabric(folder):
     events = []
     with polarlab.Fabric("polarfly", q=3, link_rate="5Mbit", progress=events.append) as fabric:

@@ -98,6 +98,18 @@ def test_fabrics_have_all_of_their_python_packages(environment, users_folder):
     assert features["tests (make test, make lint)"] == "false"
 
 
+def test_packages_of_the_system_are_loaded_and_none_of_a_home(environment, tmp_path):
+    """As root runs them where `sudo -E` keeps HOME."""
+    [library] = (environment.parent / "lib").iterdir()
+    packages = tmp_path / ".local" / "lib" / library.name / "site-packages"
+    packages.mkdir(parents=True)
+    (packages / "own.pth").write_text(f"import pathlib; pathlib.Path({str(tmp_path / 'run')!r}).touch()\n")
+    for command in (["polarlab", "--version"], ["python", "-c", "import mininet"]):
+        done = run([environment / command[0], *command[1:]], tmp_path, HOME=str(tmp_path))
+        assert done.returncode == 0, done.stderr
+    assert not (tmp_path / "run").exists()
+
+
 def test_types_are_known_to_those_who_use_the_package(environment, users_folder):
     (users_folder / "program.py").write_text(PROGRAM)
     checker = [wheels.BIN / "mypy", "--strict", "--python-executable", environment / "python", "program.py"]

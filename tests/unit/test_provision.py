@@ -3,6 +3,7 @@
 import configparser
 import fcntl
 import os
+import platform
 import re
 import shutil
 import stat
@@ -99,6 +100,39 @@ def test_an_unreadable_lock_ends_the_set_up(tmp_path):
     done = subprocess.run(command, env=shell, capture_output=True, text=True, check=False)
     assert (done.returncode, "unreadable" in done.stderr) == (3, True), done.stderr
     assert not (tmp_path / ".venv" / ".provisioned").exists()
+
+
+SETTINGS = """
+[metadata]
+name = polarlab
+[options]
+py_modules = polarlab
+[options.extras_require]
+ryu =
+[options.entry_points]
+console_scripts = polarlab = polarlab:main
+"""
+
+
+def test_a_set_up_runs_no_code_of_the_working_folder_and_obeys_no_settings_that_install_elsewhere(tmp_path):
+    checkout, others = tmp_path / "checkout", tmp_path / "others"
+    (checkout / "vagrant").mkdir(parents=True)
+    others.mkdir()
+    shutil.copy(ROOT / "vagrant" / "provision.sh", checkout / "vagrant")
+    files = {"setup.cfg": SETTINGS, "pyproject.toml": "", "polarlab.py": "", "vagrant/locked.py": ""}
+    version = ".".join(platform.python_version_tuple()[:2])
+    for name, text in (files | {"vagrant/requirements.lock": f"with Python {version}\n"}).items():
+        (checkout / name).write_text(text)
+    for name in ("venv", "sysconfig", "site", "pip"):
+        (others / f"{name}.py").write_text(f"open({str(others / 'run')!r}, 'w')\n")
+    variables = {"POLARLAB_SETUP": "python", "PIP_DRY_RUN": "1", "PIP_TARGET": str(others / "target")}
+    command = ["sh", checkout / "vagrant" / "provision.sh"]
+    done = subprocess.run(
+        command, cwd=others, env=os.environ | variables, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    assert sorted(os.listdir(others)) == ["pip.py", "site.py", "sysconfig.py", "venv.py"]
+    assert (checkout / ".venv" / "bin" / "polarlab").exists()
 
 
 LOCK = ROOT / "vagrant" / "requirements.lock"

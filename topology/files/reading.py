@@ -53,6 +53,10 @@ class FileError(ParameterError):
     missing = False
 
 
+class ChangedFileError(ParameterError):
+    """The content of an input file has changed (status 2)."""
+
+
 def read_bytes(
     path: Path | str,
     limit: int,
@@ -109,7 +113,7 @@ def expecting(digests: Mapping[str, str], since: str, remedy: str) -> Iterator[N
 
 
 def check_unchanged(found: Mapping[str, str], kept: Mapping[str, str], since: str, remedy: str) -> None:
-    """Raises ParameterError if the content of a file has changed.
+    """Raises ChangedFileError if the content of a file has changed.
 
     Args:
         found: path -> SHA-256 of the present content.
@@ -119,7 +123,7 @@ def check_unchanged(found: Mapping[str, str], kept: Mapping[str, str], since: st
     """
     for path, digest in found.items():
         if kept.get(path, digest) != digest:
-            raise ParameterError(f"{path} has changed since {since}; restore it, or {remedy}")
+            raise ChangedFileError(f"{path} has changed since {since}; restore it, or {remedy}")
 
 
 def digest_of(content: bytes | None) -> str:

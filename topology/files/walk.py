@@ -1,7 +1,8 @@
 """Path lookup, component by component, that other users cannot exploit against root.
 
 After a symbolic link, the lookup continues with the rights of the link's owner: root can reach only what that
-user can reach. A path is looked up once; later operations use the descriptor of the folder that was reached.
+user can reach. A lookup with the rights of one user never changes to those of another. A path is looked up
+once; later operations use the descriptor of the folder that was reached.
 """
 
 from __future__ import annotations
@@ -11,14 +12,16 @@ import errno
 import os
 import stat
 from collections.abc import Iterator
+from contextvars import ContextVar
 from dataclasses import dataclass
 from pathlib import Path
 
 from topology.errors import MachineError
-from topology.files.rights import ROOT, rights_of
+from topology.files.rights import ROOT, current_user, rights_of
 
 _MAX_LINKS = 40  # the limit of the kernel
 _PASS = getattr(os, "O_PATH", os.O_RDONLY) | os.O_NOFOLLOW | os.O_CLOEXEC
+_started_by: ContextVar[int] = ContextVar("started_by", default=ROOT)
 
 
 @dataclass(frozen=True)
@@ -28,7 +31,7 @@ class Reached:
     Attributes:
         folder: descriptor of the folder, open until the block of `walked` ends.
         name: name of the entry, which was not a symbolic link when it was looked up; it need not exist.
-        user: the user other than root who owns links on the way; root if there is none.
+        user: the user other than root who started the lookup or owns links on the way; root if there is none.
     """
 
     folder: int
@@ -38,6 +41,22 @@ class Reached:
     def rights(self) -> contextlib.AbstractContextManager[None]:
         """Returns a context in which this thread has the rights of `user` on files."""
         return rights_of(self.user)
+
+
+@contextlib.contextmanager
+def walking_for(user: int) -> Iterator[None]:
+    """Within the block, this thread of root looks up paths with the rights of a user, who chose the paths.
+
+    The thread itself keeps root's rights, with which it can still import modules.
+
+    Args:
+        user: user ID; for root, nothing changes.
+    """
+    token = _started_by.set(user)
+    try:
+        yield
+    finally:
+        _started_by.reset(token)
 
 
 @contextlib.contextmanager
@@ -90,7 +109,7 @@ class _Walk:
         self._opened = opened
         self._left: list[str] = []
         self._links = 0
-        self._user = ROOT
+        self._user = current_user() or _started_by.get()
         self._folder = -1
         self._prepend(path or ".")
         if self._folder < 0:

@@ -12,6 +12,7 @@ import errno
 import fcntl
 import os
 import stat
+import time
 import weakref
 from collections.abc import Iterator
 from pathlib import Path
@@ -19,10 +20,11 @@ from typing import IO
 
 from topology.errors import MachineError, UsageError
 from topology.files.rights import ROOT, caller, rights_of
-from topology.files.walk import named, walked
+from topology.files.walk import named, walked, walking_for
 
 LOCK = ".lock.partial"
 _LOCK_TRIES = 100
+_LEASE_TIMEOUT_S, _LEASE_STEP_S = 60.0, 0.1  # the kernel ends a lease after 45 s unless it is set otherwise
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _LOCK_FILE = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
 _NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
@@ -59,6 +61,10 @@ class Folder:
     def rights(self) -> contextlib.AbstractContextManager[None]:
         """Returns a context in which this thread has the rights that root uses to write into the folder."""
         return rights_of(self._user)
+
+    def reading(self) -> contextlib.AbstractContextManager[None]:
+        """Returns a context for reading files that the folder's owner has named, with that user's rights."""
+        return walking_for(self._user)
 
     def names(self) -> list[str]:
         """Returns the names of the folder's entries."""
@@ -235,6 +241,7 @@ class Folder:
             content: the bytes.
 
         Raises:
+            MachineError: another program has had a lease on it for a minute.
             OSError: it cannot be written, or is not a regular file.
         """
         with self._naming_path(name):
@@ -257,8 +264,18 @@ class Folder:
 
     def _open_to_append(self, name: str) -> IO[bytes]:
         """Opens an existing file for appending; refuses FIFOs and devices."""
-        with self.rights():
-            descriptor = os.open(name, _APPEND, dir_fd=self.descriptor)
+        end_s = time.monotonic() + _LEASE_TIMEOUT_S
+        while True:
+            try:
+                with self.rights():
+                    descriptor = os.open(name, _APPEND, dir_fd=self.descriptor)
+                break
+            except BlockingIOError:  # another program has a lease on it (fcntl(2))
+                if time.monotonic() > end_s:
+                    raise MachineError(
+                        f"{self.path / name} cannot be written: another program has a lease on it"
+                    ) from None
+            time.sleep(_LEASE_STEP_S)
         file = os.fdopen(descriptor, "ab")
         if not stat.S_ISREG(os.fstat(descriptor).st_mode):
             file.close()

@@ -42,6 +42,7 @@ from experiments.simulation.points import SimulatedGroup, back_end_for
 from experiments.spec.fabric import FabricOptions
 from experiments.spec.simulation.model import SimulatedTraffic
 from simulation.settings import Times
+from topology.files.libraries import temporary_folder
 from topology.files.reading import RESULT_BYTES, read_text
 from traffic.workload.patterns import pattern_name
 
@@ -84,7 +85,7 @@ def estimate_curves(
     """
     works: list[Work] = []
     done = 0
-    with tempfile.TemporaryDirectory() as copy:
+    with tempfile.TemporaryDirectory(dir=temporary_folder()) as copy:
         directory = RunDirectory(Path(copy), resume=True)
         if (folder / POINTS).is_file():
             directory.write_text(POINTS, read_text(folder / POINTS, RESULT_BYTES))

@@ -3,7 +3,7 @@
     python -m polarlab.web.service LISTENER CHANNEL
 
 Both arguments are file descriptors: the listening socket, and the channel to the fabric's process. Standard
-input contains a JSON object: host, token, certificate, key, version. The process first does everything that
+input contains a JSON object: hosts, token, certificate, key, version. The process first does everything that
 needs privileges (it loads modules, the page and the certificate), and then drops its privileges.
 """
 
@@ -54,10 +54,10 @@ def main(listener: int, channel: int) -> None:
     }
     hub = Hub()
     secure = settings["certificate"] is not None
-    names = () if is_loopback(settings["host"]) else _own_names()
+    names = () if is_loopback(settings["hosts"][0]) else _own_names()
     app = Guard(
         make_app(hub, files, settings["version"]),
-        Rules.of(settings["host"], settings["token"], names, secure=secure),
+        Rules.of(settings["hosts"], settings["token"], names, secure=secure),
     )
     tls: dict[str, Any] = {}
     if secure:

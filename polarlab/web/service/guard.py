@@ -59,18 +59,18 @@ class Rules:
     addresses: bool = False
 
     @classmethod
-    def of(cls, host: str, token: str, own_names: Iterable[str], *, secure: bool) -> Rules:
+    def of(cls, hosts: Iterable[str], token: str, own_names: Iterable[str], *, secure: bool) -> Rules:
         """Returns the rules of a page that listens on a host.
 
         Args:
-            host: the host, without brackets.
+            hosts: names and addresses of the host, without brackets.
             token: the secret.
             own_names: names of this machine; empty for a page that only this machine can reach.
             secure: whether the connection is encrypted.
         """
-        address = f"[{host}]" if ":" in host else host
+        given = [(f"[{host}]" if ":" in host else host).lower() for host in hosts]
         own = [name.lower().rstrip(".") for name in own_names]
-        return cls(token, frozenset((address.lower(), *own)), secure, addresses=bool(own))
+        return cls(token, frozenset((*given, *own)), secure, addresses=bool(own))
 
     @property
     def cookie(self) -> tuple[str, str]:

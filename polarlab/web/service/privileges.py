@@ -21,6 +21,7 @@ from emulation.kernel.system_calls import (
     end_with_parent,
     set_no_new_privileges,
 )
+from topology.files.libraries import temporary_folder
 
 _DUMPABLE = 4  # of prctl
 _MAX_FILES = 512
@@ -66,7 +67,7 @@ def _become_page_user() -> None:
 
 def _leave_the_files() -> None:
     """Makes an empty, already deleted folder the root of the process."""
-    folder = tempfile.mkdtemp(prefix="polarlab-web-")
+    folder = tempfile.mkdtemp(prefix="polarlab-web-", dir=temporary_folder())
     try:
         os.chdir(folder)
     finally:

@@ -116,3 +116,10 @@ def test_settings_of_interfaces(node):
     assert "mtu 9000" in link
     assert "tx-checksumming: off" in run_in(node, ["ethtool", "-k", "near"])
     assert "tx-checksumming: on" in run_in(node, ["ethtool", "-k", "far"])
+
+
+def test_programs_start_after_the_working_folder_was_removed(node, tmp_path, monkeypatch):
+    (tmp_path / "removed").mkdir()
+    monkeypatch.chdir(tmp_path / "removed")
+    (tmp_path / "removed").rmdir()
+    assert run_in(node, ["pwd"]).strip() == "/"

@@ -1,6 +1,7 @@
 """Programs run to their end: output, failures, time limits."""
 
 import os
+import subprocess
 import time
 
 import pytest
@@ -47,6 +48,14 @@ def test_a_missing_program_is_named():
         run(["no-such-program"])
     with pytest.raises(MachineError, match=r"^no-such-program .*its-package"):
         require_programs({"sh": "dash", "no-such-program": "its-package"})
+
+
+def test_a_program_that_cannot_start_in_a_folder_is_not_called_missing(tmp_path):
+    def begin(argv, **options):
+        return subprocess.Popen(argv, cwd=tmp_path / "removed", **options)
+
+    with pytest.raises(CommandError, match=r"^cannot start `sh -c true`"):
+        run(["sh", "-c", "true"], begin=begin)
 
 
 def test_children_carry_the_mark():

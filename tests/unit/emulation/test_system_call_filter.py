@@ -49,6 +49,15 @@ print(made("io_uring_setup", 1, 0), made("io_uring_enter", 0, 0, 0, 0), made("io
     assert printed(setting, code) == ["EPERM"] * 2 + [unknown] * 4 + ["EPERM"] + [unknown] * 3
 
 
+def test_files_of_others_are_not_leased_or_watched_by_signals():
+    code = """
+file, folder = os.open(sys.executable, os.O_RDONLY), os.open("/", os.O_RDONLY)
+print(made("fcntl", file, fcntl.F_SETLEASE, fcntl.F_RDLCK), made("fcntl", folder, fcntl.F_NOTIFY, 1))
+print(made("fcntl", file, fcntl.F_GETFD))
+"""
+    assert printed(ON_HOSTS, code) == ["EPERM", "EPERM", "None"]
+
+
 def test_no_process_is_traced_to_its_end():
     """Neither as tracing begins nor later; other options stay."""
     code = """

@@ -104,7 +104,7 @@ def test_a_package_that_is_missing_is_set_up(monkeypatch, tmp_path):
     monkeypatch.setattr(installation.sys, "prefix", str(installation.ROOT / ".venv"))
     assert finding_on("scapy").remedy == "make setup"
     monkeypatch.setattr(installation.sys, "prefix", str(tmp_path))
-    assert finding_on("scapy").remedy.endswith(" -m pip install scapy")
+    assert finding_on("scapy").remedy.endswith(" -P -m pip install scapy")
 
 
 def test_without_root_queues_cannot_be_tried(monkeypatch):
@@ -177,7 +177,7 @@ def test_missing_distributions_of_an_extra_are_installed_by_pip(monkeypatch, tmp
     monkeypatch.setattr(installation.sys, "prefix", str(tmp_path))
     notebooks = feature("notebooks").to_dict()
     assert notebooks["missing"] == ["absent"]
-    assert notebooks["install"] == [f"{sys.executable} -m pip install 'absent[more]>=2'"]
+    assert notebooks["install"] == [f"{sys.executable} -P -m pip install 'absent[more]>=2'"]
     assert installation.missing_requirements("unheard-of")[0].endswith("[unheard-of]")
 
 

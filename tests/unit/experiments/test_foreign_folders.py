@@ -2,10 +2,13 @@
 
 import contextlib
 import os
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 from support.builders import records, result_folders
+from support.fixtures.documents import ROOT
 from support.fixtures.foreign_folders import NOBODY, exchanging, give, give_all
 
 import polarlab
@@ -15,6 +18,14 @@ from polarlab.process import Status
 from topology.errors import PolarLabError
 from topology.files.writing import make_folder, open_folder, remove_tree, write_new
 
+OTHER = 1  # user ID of daemon, neither root nor nobody
+REBUILD = """
+import sys
+from pathlib import Path
+sys.meta_path = [finder for finder in sys.meta_path if "editable" not in repr(finder)]
+from experiments.results.run_directory import graph_of_results
+graph_of_results(Path(sys.argv[1]), "torus", {"shape": "3x3"}, None)
+"""
 SIMULATED = {"engine": "simulation", "q": 2, "routings": ["min"], "patterns": ["uniform"], "cycles": 200}
 
 
@@ -49,6 +60,35 @@ def test_a_link_as_a_file_of_results_is_replaced(nobodys, sentinel, capsys):
     written = nobodys / "run" / "report.html"
     assert not written.is_symlink()
     assert (written.stat().st_uid, written.stat().st_gid) == (NOBODY.pw_uid, NOBODY.pw_gid)
+
+
+@pytest.mark.parametrize("of_results", ["readable", "link"])
+def test_a_figure_shows_no_line_of_a_file_that_its_results_name(public, nobodys, of_results):
+    text, link = public / "readable", public / "link"
+    text.write_text("machine example login bob password hunter2\n")
+    link.symlink_to(text)
+    os.chown(link, OTHER, OTHER, follow_symlinks=False)
+    if of_results == "link":
+        os.chown(text, OTHER, OTHER)
+        text.chmod(0o600)
+    named = {"name": "graph", "params": {"from": str(public / of_results)}}
+    result_folders.write_run(nobodys / "run", records.summary(**named), **named)
+    give_all(nobodys)
+    assert main(["plot", str(nobodys / "run")]) == 0
+    figure = "".join((nobodys / "run" / "links.svg").read_text().split())
+    assert "nomap:" in figure
+    assert "hunter2" not in figure
+
+
+def test_results_of_others_need_no_way_into_the_folder_of_polarlab(tmp_path, nobodys):
+    (tmp_path / "code").symlink_to(ROOT)
+    tmp_path.chmod(0o700)
+    subprocess.run(
+        [sys.executable, "-P", "-c", REBUILD, nobodys],
+        env={**os.environ, "PYTHONPATH": str(tmp_path / "code")},
+        cwd="/",
+        check=True,
+    )
 
 
 def test_a_table_that_grows_is_no_link(nobodys, sentinel):

@@ -14,7 +14,7 @@ from experiments.results.rerun import experiment_to_rerun
 from experiments.spec.files.experiment_file import kept_content
 from experiments.spec.settings import TrafficSettings
 from polarlab.cli.parser import parse
-from topology.errors import Status
+from topology.errors import ParameterError, Status
 
 
 def kept(words):
@@ -53,13 +53,38 @@ def test_an_experiment_is_the_one_of_the_manifest(tmp_path, command, words):
 
 def test_a_settled_rate_and_window_stand_for_auto_and_steady(tmp_path):
     folder = folder_of(
-        tmp_path, "run polarfly --q 2 --link-rate auto --warmup steady", link_rate_bps=1_234_567
+        tmp_path, "run polarfly --q 2 --link-rate auto --warmup steady --repeat 2", link_rate_bps=1_234_567
     )
     for name, begun_s in (("seed-1", 7.25), ("seed-2", 3.5)):
         records.write(folder / name, "summary.json", records.summary(warmup_s=begun_s))
     values = experiment_to_rerun(folder).values
     assert (values["link-rate"], values["warmup"]) == ("1.234567Mbit", 7.25)
     assert experiment_to_rerun(folder).resolve().fabric.links.rate_bps == 1_234_567
+
+
+def test_the_latest_window_of_a_sweep_stands_for_steady(tmp_path):
+    words = "sweep polarfly --q 3 --hosts 2 --link-rate 1Mbit --loads 0.2,0.4 --warmup steady"
+    result_folders.write_sweep(tmp_path / "results", ("min",), ("uniform",), loads=(0.2, 0.4))
+    manifest = json.loads((tmp_path / "results" / "manifest.json").read_text())
+    (tmp_path / "results" / "manifest.json").write_text(json.dumps({**manifest, "experiment": kept(words)}))
+    starts = [json.loads(one.read_text())["warmup_s"] for one in (tmp_path / "results").glob("points/*.json")]
+    assert experiment_to_rerun(tmp_path / "results").values["warmup"] == max(starts)
+
+
+def test_only_summaries_that_the_results_name_are_read_and_of_bounded_size(tmp_path):
+    """Those of another user may have thousands of links to one large file."""
+    folder = folder_of(tmp_path, "run polarfly --q 2 --warmup steady --repeat 30")
+    records.write(folder / "seed-1", "summary.json", records.summary(warmup_s=3.5))
+    for place in ("other", "points"):
+        records.write(folder / place, "summary.json", records.summary(warmup_s=9.5))
+    (folder / "points" / "more.json").write_text("damaged")
+    assert experiment_to_rerun(folder).values["warmup"] == 3.5
+    (folder / "large.json").write_text('{"warmup_s": 9.5, "x": "' + "x" * (5 << 20) + '"}')
+    for seed in range(2, 31):
+        (folder / f"seed-{seed}").mkdir()
+        (folder / f"seed-{seed}" / "summary.json").symlink_to(folder / "large.json")
+    with pytest.raises(ParameterError, match="at most 128 MiB"):
+        experiment_to_rerun(folder)
 
 
 def test_where_no_window_was_measured_throughput_has_to_settle_anew(tmp_path):

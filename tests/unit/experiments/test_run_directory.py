@@ -5,6 +5,7 @@ import fcntl
 import os
 import stat
 import subprocess
+import sys
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -32,6 +33,40 @@ def test_a_file_system_without_new_folders_is_named_as_such():
     with pytest.raises(MachineError, match="/proc/x cannot be written") as refused:
         RunDirectory(Path("/proc/x"))
     assert "removed" not in str(refused.value)
+
+
+LEASE = """
+import fcntl, os, signal, sys, time
+signal.signal(signal.SIGIO, signal.SIG_IGN)
+file = os.open(sys.argv[1], os.O_RDWR if sys.argv[2] == "F_WRLCK" else os.O_RDONLY)
+lease = getattr(fcntl, sys.argv[2])
+fcntl.fcntl(file, fcntl.F_SETLEASE, lease)
+print("leased", flush=True)
+while fcntl.fcntl(file, fcntl.F_GETLEASE) == lease:
+    time.sleep(0.05)
+time.sleep(0.3)
+"""
+
+
+def test_a_row_waits_for_a_program_that_has_a_lease_on_the_table(tmp_path):
+    directory = RunDirectory(tmp_path)
+    directory.append_row("points.csv", ("a",), {"a": 1})
+    words = [sys.executable, "-c", LEASE, tmp_path / "points.csv", "F_RDLCK"]
+    with subprocess.Popen(words, stdout=subprocess.PIPE) as program:
+        assert program.stdout.readline() == b"leased\n"
+        directory.append_row("points.csv", ("a",), {"a": 2})
+    assert (tmp_path / "points.csv").read_text() == "a\n1\n2\n"
+
+
+def test_a_measurement_is_reported_if_its_table_cannot_be_read(tmp_path):
+    directory, events = RunDirectory(tmp_path), []
+    directory.append_row("points.csv", ("a",), {"a": 1})
+    words = [sys.executable, "-c", LEASE, tmp_path / "points.csv", "F_WRLCK"]
+    with subprocess.Popen(words, stdout=subprocess.PIPE) as program:
+        assert program.stdout.readline() == b"leased\n"
+        with pytest.raises(ParameterError), directory.reporting_loss(records.SUMMARY, events.append):
+            directory.append_row("points.csv", ("a",), {"a": 2})
+    assert [event.key for event in events] == ["results-not-written"]
 
 
 def test_an_empty_directory_is_taken(tmp_path):

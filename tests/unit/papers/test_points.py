@@ -1,8 +1,12 @@
 """The table of simulated points: damaged ones are refused, and a torn last row is dropped."""
 
+import tempfile
+
 import pytest
 
 import polarlab
+from experiments.papers.model import Scale
+from experiments.papers.performance.curves import estimate_curves
 from experiments.papers.performance.store import POINTS, PointStore
 from experiments.results.run_directory import RunDirectory
 
@@ -77,3 +81,10 @@ def test_two_rows_of_one_simulation_must_agree(tmp_path):
 )
 def test_a_table_without_rows_is_one(content, tmp_path):
     assert opened(tmp_path, content).get("a" * 16) is None
+
+
+def test_an_estimate_makes_no_files_in_a_folder_of_another_user(nobodys, monkeypatch):
+    monkeypatch.setattr(tempfile, "tempdir", str(nobodys))  # TMPDIR of a user who calls sudo
+    before = nobodys.stat().st_mtime_ns
+    estimate_curves([], Scale(), nobodys / "none", None, 1)
+    assert nobodys.stat().st_mtime_ns == before

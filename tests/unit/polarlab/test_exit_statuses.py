@@ -3,6 +3,8 @@
 import errno
 import os
 import signal
+import subprocess
+import sys
 import tempfile
 from contextlib import nullcontext
 from dataclasses import replace
@@ -10,6 +12,7 @@ from dataclasses import replace
 import pytest
 from support.builders import result_folders
 from support.fixtures.command_line import fails
+from support.fixtures.documents import ROOT
 from support.fixtures.foreign_folders import AS_ROOT
 
 import polarlab
@@ -112,6 +115,14 @@ def test_a_working_folder_that_was_removed_is_wrong_use(capsys, tmp_path, monkey
     monkeypatch.chdir(tmp_path / "removed")
     (tmp_path / "removed").rmdir()
     assert "folder" in fails(capsys, line, Status.USAGE)
+
+
+def test_a_working_folder_that_was_removed_is_no_internal_error_of_the_module(tmp_path):
+    script = 'mkdir "$1" && cd "$1" && rmdir "$1" && exec "$2" -m polarlab topology polarfly --q 2'
+    words = ["sh", "-c", script, "sh", tmp_path / "removed", sys.executable]
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    done = subprocess.run(words, env=environment, capture_output=True, text=True, check=False)
+    assert "Traceback" not in done.stderr
 
 
 def test_old_logs_of_internal_errors_are_removed_and_recent_ones_are_kept(tmp_path, monkeypatch):

@@ -14,7 +14,9 @@ from topology.families.graph_file import GraphFile
 from topology.files.escaping import escape_ambiguous, escape_controls, quoted
 from topology.files.reading import FileError, read_bytes, read_lines, read_text
 from topology.files.rights import rights_of
+from topology.files.writing import open_folder
 
+OTHER = 1  # user ID of daemon, neither root nor nobody
 LIMIT = 100
 BOMB = """<?xml version="1.0"?>
 <!DOCTYPE graphml [<!ENTITY a "aaaaaaaaaa">{entities}]>
@@ -152,6 +154,21 @@ def test_root_reads_what_others_own_and_links_of_its_own(nobodys, secret):
     assert read_text(nobodys / "file", LIMIT) == "theirs"
     secret.with_name("link").symlink_to(secret)
     assert read_text(secret.with_name("link"), LIMIT) == "secret"
+
+
+def test_a_lookup_for_one_user_does_not_continue_with_the_rights_of_another(nobodys, public):
+    others = public / "others"
+    others.write_text("private")
+    others.chmod(0o600)
+    (public / "link").symlink_to(others)
+    for path in (others, public / "link"):
+        os.chown(path, OTHER, OTHER, follow_symlinks=False)
+    assert read_text(public / "link", LIMIT) == "private"
+    for context in (rights_of(NOBODY.pw_uid), open_folder(nobodys).reading()):
+        with context, pytest.raises(FileError, match="symbolic links"):
+            read_text(public / "link", LIMIT)
+        with open_folder(nobodys).reading(), pytest.raises(FileError, match="Permission denied"):
+            read_text(others, LIMIT)
 
 
 def test_a_file_that_is_exchanged_for_a_link_shows_root_nothing(nobodys, secret):

@@ -263,7 +263,7 @@ def test_pages_on_loopback_have_a_token_unless_they_are_open_to_all(client):
 
 
 def test_full_names_of_the_machine_pass_where_others_can_reach_it():
-    full = Rules.of("0.0.0.0", "x", ["Box", "box.example.org."], secure=False)
+    full = Rules.of(("0.0.0.0",), "x", ["Box", "box.example.org."], secure=False)
     for host, right in [
         *(
             (name, True)

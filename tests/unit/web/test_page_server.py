@@ -1,6 +1,7 @@
 """The live page's process: what it serves, what it may do, and its end."""
 
 import contextlib
+import ipaddress
 import json
 import os
 import signal
@@ -124,6 +125,14 @@ from polarlab.web.service.privileges import drop_privileges
 drop_privileges()
 os.kill(int(sys.argv[1]), 0)
 """
+
+
+def test_the_root_folder_of_the_page_is_not_made_in_a_folder_of_others(nobodys):
+    """Its owner could exchange it for another before it is entered."""
+    before = nobodys.stat().st_mtime_ns
+    code = f"import tempfile\ntempfile.tempdir = {str(nobodys)!r}" + GIVEN_UP.rpartition("os.kill")[0]
+    subprocess.run([sys.executable, "-c", code], check=True)
+    assert nobodys.stat().st_mtime_ns == before
 
 
 @AS_ROOT
@@ -408,6 +417,18 @@ def test_addresses_are_read():
     assert len(parse_address("localhost:80").token) >= 32
     assert parse_address("localhost:80", open_to_all=True).token == ""
     assert len(parse_address("0.0.0.0:80").token) >= 32
+
+
+@pytest.mark.parametrize("host", ["localhost", "0.0.0.0", "::"])
+def test_the_printed_address_is_one_on_which_the_page_listens(host):
+    """A name may have further addresses, at which another user may listen for the token."""
+    try:
+        with PageServer(WebAddress(host, 0)) as page:
+            printed = ipaddress.ip_address(urlsplit(page.url).hostname)
+            assert not printed.is_unspecified
+            assert ask(page.url.replace("/?", "?"), "GET", "/api/timeline")[0] == 200
+    except MachineError:
+        assert host == "::"  # a machine without IPv6
 
 
 def test_tls_needs_both_files(tmp_path):
