@@ -37,6 +37,7 @@ _MAX_WAITING = 64  # limit of waiting requests of each kind
 _END_S = 2.0  # how long to wait at the end for a request in progress
 _POLL_S = 0.1
 _DRAWN_S = 2.0  # from a viewer's connection until its page is drawn
+_NAME_TIMEOUT_S = 2.0
 _MAX_LOGS = 10  # limit of logs of internal errors
 _MAX_CHARACTERS = 5_000  # limit of an event's text
 
@@ -117,6 +118,7 @@ class PageServer:
         files = [str(path.resolve()) if path else None for path in (address.certificate, address.key)]
         settings = {
             "host": address.host,
+            "names": () if address.loopback else _own_names(),
             "token": address.token,
             "certificate": files[0],
             "key": files[1],
@@ -310,3 +312,15 @@ class PageServer:
             return f"; see {write_log(error)}"
         except OSError:
             return ""
+
+
+def _own_names() -> list[str]:
+    """Returns the names of this machine; the fully qualified one only if its lookup is fast.
+
+    The lookup may take minutes, in a thread that cannot be ended, so it runs here and not in the web process.
+    """
+    names = [socket.gethostname()]
+    lookup = threading.Thread(target=lambda: names.append(socket.getfqdn()), daemon=True)
+    lookup.start()
+    lookup.join(_NAME_TIMEOUT_S)
+    return list(names)

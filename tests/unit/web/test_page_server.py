@@ -188,6 +188,59 @@ def test_the_web_process_cannot_give_its_end_up():
     assert attack.stdout == "-1\n"
 
 
+THREADED = """
+import threading, time
+from polarlab.web.service.privileges import drop_privileges
+threading.Thread(target=time.sleep, args=[60], daemon=True).start()
+drop_privileges()
+"""
+
+
+def test_privileges_are_not_dropped_by_one_of_two_threads():
+    """The other one would keep them."""
+    refused = subprocess.run([sys.executable, "-c", THREADED], capture_output=True, text=True, check=False)
+    assert refused.returncode == 1
+    assert len(refused.stderr.splitlines()) == 1
+
+
+# A machine whose name only a name server knows, which never answers.
+SLOWLY_NAMED = """
+import os, socket, sys
+from support.fixtures.taken_over_page import web_processes
+from polarlab.web.address import WebAddress
+from polarlab.web.page_server import PageServer
+silent = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+silent.bind(("127.0.0.1", 53))
+with PageServer(WebAddress("0.0.0.0", 0)) as page:
+    [process] = web_processes()
+    print(process.num_threads(), flush=True)
+os._exit(0)  # the lookup continues
+"""
+
+
+@AS_ROOT
+def test_the_web_process_has_one_thread_however_slow_its_machine_s_name_is_looked_up(tmp_path):
+    (tmp_path / "hosts").write_text("127.0.0.1 localhost\n")
+    (tmp_path / "resolv.conf").write_text("nameserver 127.0.0.1\noptions timeout:10\n")
+    script = """
+ip link set lo up
+mount --bind hosts /etc/hosts
+mount --bind resolv.conf /etc/resolv.conf
+hostname slowly-named
+exec "$@"
+"""
+    machine = ["unshare", "--net", "--mount", "--uts", "sh", "-ec", script, "machine"]
+    done = subprocess.run(
+        [*machine, sys.executable, "-c", SLOWLY_NAMED],
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": f"{ROOT}:{ROOT / 'tests'}"},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert done.stdout == "1\n"
+
+
 # A page in a process of its own, whose web process is stopped, as whoever takes it over could leave it.
 STOPPED = """
 import signal, sys
