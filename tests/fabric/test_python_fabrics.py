@@ -84,6 +84,29 @@ def test_traffic_on_a_fabric_is_a_run_and_has_failures_that_stand(folder):
     assert broken.plot("throughput")
 
 
+def test_traffic_on_a_drained_fabric_is_a_run_that_names_the_drain(folder):
+    """It is compared with the plan around the drain, and neither predicted nor simulated without it."""
+    with polarlab.Fabric("polarfly", q=2, link_rate="5Mbit", routing="min") as fabric:
+        fabric.drain("link:s1-s6")
+        drained = fabric.traffic(load=0.2, duration=1, warmup=0, out="drained")
+        (folder / "faults.txt").write_text("0.5 fail link:s1-s5\n")
+        with pytest.raises(polarlab.UsageError, match="undrain link:s1-s6"):
+            fabric.traffic(duration=2, warmup=0, faults="faults.txt")
+        fabric.undrain()
+        whole = fabric.traffic(load=0.2, duration=1, warmup=0, out="whole")
+    assert [(one.time_s, one.fault) for one in drained.summary.faults.done] == [(0.0, "drain link:s1-s6")]
+    assert drained.manifest.traffic.faults == ("0 drain link:s1-s6",)
+    assert (folder / "drained" / "faults.txt").read_text() == "0 drain link:s1-s6\n"
+    assert "drain link:s1-s6" in drained.report().read_text()
+    assert drained.summary.predicted is None
+    assert sum(drained.summary.hops[hops] for hops in drained.summary.hops if hops > 2) > 0
+    with pytest.raises(polarlab.UsageError):
+        polarlab.crosscheck("drained")
+    assert whole.summary.faults is None
+    assert whole.summary.predicted
+    assert whole.summary.hops_as_distances
+
+
 def test_a_session_is_recorded(folder):
     with polarlab.Fabric("polarfly", q=2, out="results/session") as fabric:
         fabric.fail("switch:s4")
@@ -151,6 +174,17 @@ def test_traffic_on_a_fabric_is_measured_again(folder):
     assert again.manifest.traffic.faults == broken.manifest.traffic.faults == ("0 fail link:s1-s2",)
     assert again.summary.packets.sent == broken.summary.packets.sent
     assert (folder / "session" / topology.file_name).exists()
+
+
+@pytest.mark.slow  # like the one above
+@pytest.mark.tried_again
+def test_traffic_on_a_drained_fabric_is_measured_again_around_the_drain(folder):
+    with polarlab.Fabric("polarfly", q=2, link_rate="5Mbit") as fabric:
+        fabric.drain("s3")
+        drained = fabric.traffic(load=0.2, duration=2, warmup=1, out="drained")
+    again = polarlab.run(again=drained, out="again")
+    assert again.manifest.traffic.faults == drained.manifest.traffic.faults == ("0 drain switch:s3",)
+    assert again.summary.packets.sent == drained.summary.packets.sent
 
 
 def test_the_file_of_a_run_is_a_fabric(folder):
