@@ -110,10 +110,25 @@ def test_traffic_on_a_drained_fabric_is_a_run_that_names_the_drain(folder):
 def test_a_session_is_recorded(folder):
     with polarlab.Fabric("polarfly", q=2, out="results/session") as fabric:
         fabric.fail("switch:s4")
+        with pytest.raises(polarlab.UsageError):
+            fabric.drain("s99")
         fabric.restore()
     summary = fabric.results.summary
     assert [line.line for line in summary.lines] == ["fail switch:s4", "restore all"]
     assert [fault.fault for fault in summary.faults.done] == ["fail switch:s4", "restore switch:s4"]
+
+
+def test_a_session_of_many_long_lines_can_be_read(folder):
+    """A page that somebody has taken over runs as many as it likes."""
+    with polarlab.Fabric("polarfly", q=2, out="results/session") as fabric:
+        for _ in range(3_000):
+            with fabric.recorder.line("\n" * 4096, lambda: ()):
+                pass
+    summary = fabric.results.summary
+    assert len(summary.lines) == 1024
+    assert any("1976" in reason for reason in summary.fidelity.reasons)
+    assert (folder / "results" / "session" / "summary.json").stat().st_size < 16 << 20
+    assert "session" in fabric.results.report().read_text()
 
 
 @pytest.mark.tried_again
