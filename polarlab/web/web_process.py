@@ -124,7 +124,7 @@ class WebProcess:
         self,
         listener: socket.socket,
         settings: Mapping[str, Any],
-        on_message: Callable[[ToFabric], object],
+        on_message: Callable[[WebProcess, ToFabric], object],
         on_end: Callable[[str], object],
         on_log: Callable[[Path], object],
     ) -> None:
@@ -133,7 +133,7 @@ class WebProcess:
         Args:
             listener: a listening socket.
             settings: settings of the process.
-            on_message: called with each message of the process, in a thread.
+            on_message: called with this object and each message of the process, in a thread.
             on_end: called in that thread when the process has ended: with the reason if it was killed for a
                 violation, else with an empty text.
             on_log: called with the path of a log when the process first writes to its standard error.
@@ -244,7 +244,7 @@ class WebProcess:
             while line := lines.readline(MAX_ASKED_BYTES + 1):
                 if not line.endswith(b"\n") and len(line) <= MAX_ASKED_BYTES:
                     return  # the process ended in the middle of a line
-                self._on_message(to_fabric(line))
+                self._on_message(self, to_fabric(line))
                 received += 1
                 if received == _MAX_RECEIVED:  # limits the CPU time that a flood costs
                     time.sleep(max(0.0, since_s + _RECEIVED_S - time.monotonic()))

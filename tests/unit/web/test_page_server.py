@@ -22,7 +22,7 @@ from support.builders.result_folders import FAILOVER, write_failover, write_swee
 from support.fixtures.browser import browser, needs_browser
 from support.fixtures.documents import ROOT
 from support.fixtures.foreign_folders import AS_ROOT, NOBODY
-from support.fixtures.taken_over_page import stolen_fd, web_processes
+from support.fixtures.taken_over_page import stolen_fd, taken_over, web_processes
 from support.fixtures.web_requests import ask
 
 import polarlab
@@ -398,6 +398,40 @@ def test_another_point_of_a_sweep_is_shown(tmp_path):
         wrong = ask(url, "POST", "api/point", {"point": "../../etc"})
         assert wrong[0] == 400
         assert asked(url, "GET", "api/fabric", bool)["point"] == other
+
+
+def test_waiting_requests_of_a_web_process_end_with_it(client):
+    """They neither run nor keep those of the next process waiting, which gets no answers to them."""
+    made_up = made_up_recording("polarfly", {"q": 2})
+    recording = replace(made_up, description=replace(made_up.description, points=("one", "other")))
+    shown, ended, begun, proceeds = [], [], threading.Event(), threading.Event()
+
+    def read(point):
+        shown.append(point)
+        begun.set()
+        assert proceeds.wait(20)
+        return recording
+
+    before = {process.pid for process in web_processes()}
+    with PageServer(WebAddress("127.0.0.1", 0), ended.append) as page:
+        [own] = [process for process in web_processes() if process.pid not in before]
+        page.replay(recording, read)
+        with taken_over(own) as channel:
+            for number in range(1, 60):
+                ask_one = {"type": "ask", "number": number % 3 + 1, "action": "show-point"}
+                channel.send(json.dumps({**ask_one, "arguments": {"point": "one"}}).encode() + b"\n")
+            assert begun.wait(20)
+            channel.send(b"broken\n")
+            deadline = time.monotonic() + 20
+            while not any(isinstance(event, PageEnded) for event in ended):
+                assert time.monotonic() < deadline
+                time.sleep(0.01)
+        page.restart()
+        threading.Timer(0.3, proceeds.set).start()
+        assert [type(client)(page)("POST", "/api/point", {"point": "other"})[0] for _ in range(2)] == [
+            200
+        ] * 2
+    assert shown == ["one", "other", "other"]
 
 
 def test_enter_in_the_terminal_ends_the_wait_for_a_viewer(monkeypatch):
