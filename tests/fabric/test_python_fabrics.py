@@ -5,6 +5,8 @@ import os
 import signal
 import subprocess
 import sys
+import threading
+import time
 from pathlib import Path
 
 import networkx as nx
@@ -116,6 +118,26 @@ def test_a_session_is_recorded(folder):
     summary = fabric.results.summary
     assert [line.line for line in summary.lines] == ["fail switch:s4", "restore all"]
     assert [fault.fault for fault in summary.faults.done] == ["fail switch:s4", "restore switch:s4"]
+
+
+def test_a_close_waits_for_the_verb_of_another_thread_which_ends_early(folder):
+    """As of the page: it does not act on what is being removed."""
+    ends = []
+
+    def restore(fabric):
+        try:
+            fabric.restore("all")
+        except BaseException as error:
+            ends.append(type(error).__name__)
+
+    with polarlab.Fabric("polarfly", q=2) as fabric:
+        fabric.fail(",".join(f"hang:{switch}" for switch in fabric.switches))
+        thread = threading.Thread(target=restore, args=[fabric])
+        thread.start()
+        time.sleep(0.2)
+        fabric.close()
+        assert not thread.is_alive()
+    assert ends == ["FabricBusy"]
 
 
 def test_a_session_of_many_long_lines_can_be_read(folder):
