@@ -434,6 +434,26 @@ def test_waiting_requests_of_a_web_process_end_with_it(client):
     assert shown == ["one", "other", "other"]
 
 
+def test_a_flood_of_standard_error_is_received_slowly_and_beyond_the_page_s_end():
+    """Whoever takes the process over may print without end, and keep the stream open."""
+    before = {process.pid for process in web_processes()}
+    written = 0
+    with contextlib.ExitStack() as stack:
+        with PageServer(WebAddress("127.0.0.1", 0)):
+            [own] = [process for process in web_processes() if process.pid not in before]
+            stream = stack.enter_context(stolen_fd(own, 2))
+            os.set_blocking(stream, False)
+            deadline = time.monotonic() + 1
+            while time.monotonic() < deadline:
+                try:
+                    written += os.write(stream, b"x" * 4096)
+                except BlockingIOError:
+                    time.sleep(0.001)
+        assert written < 2 << 20
+        os.write(stream, b"x")
+    time.sleep(0.3)  # in which its thread ends, without an error
+
+
 def test_enter_in_the_terminal_ends_the_wait_for_a_viewer(monkeypatch):
     terminal, own = os.openpty()
     told = []
