@@ -340,8 +340,11 @@ class Fabric(SessionVerbs):
             by: who measures, PAGE or PROGRAM.
             begins: called with the folder of the results when the traffic starts.
         """
+        routing = self.session.fabric.controller.routing
+        request, run = self._traffic_request(options)  # not in the turn, as it may take seconds
         with self.session.turns.measurement(by) as measuring:
-            request, run = self._traffic_request(options)
+            if self.session.fabric.controller.routing != routing:  # a verb has changed it
+                request, run = self._traffic_request(options)
             measuring.seconds = run.seconds
             folder = request.folder(run)
             self._measure(run, folder, measuring, lambda: begins(folder))

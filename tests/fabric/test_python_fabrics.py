@@ -76,8 +76,11 @@ def test_traffic_on_a_fabric_is_a_run_and_has_failures_that_stand(folder):
             fabric.traffic(duration=2, warmup=0, faults="faults.txt")
         with pytest.raises(polarlab.UsageError, match="routing"):
             fabric.traffic(routing="valiant")
+        begun = []
+        fabric.session.turns.on_measurement.append(lambda: begun.append(fabric))
         with pytest.raises(polarlab.UsageError, match="did you mean"):
             fabric.traffic(loadd=0.3)
+        assert begun == []  # options are checked before the fabric is reserved
     assert whole.folder.parent.name == "results"
     assert whole.summary.faults is None
     assert whole.summary.packets.received > 0
