@@ -1,5 +1,6 @@
 """The check of all pairs: who is missing is tried again, and waited for longer."""
 
+from dataclasses import replace
 from types import SimpleNamespace
 
 import networkx as nx
@@ -105,6 +106,15 @@ def test_probes_take_the_paths_around_a_drain(fabric, monkeypatch):
     arrivals(monkeypatch, lambda _attempt: np.ones((7, 7), int))
     with pytest.raises(NegativeResult, match="unplanned paths"):
         pair_check.check_all_pairs(fabric, ignore)
+
+
+def test_probes_may_take_any_detour_around_a_drain_of_an_adaptive_routing(fabric, monkeypatch):
+    topology = fabric.options.topology
+    fabric.drained = parse_drained("link:s1-s6", topology)
+    fabric.options = replace(fabric.options, routing="ugal-pf")
+    fabric.plan = make_plan(topology, 1, "ugal-pf")
+    arrivals(monkeypatch, lambda _attempt: np.ones((7, 7), int), longer=4)
+    assert pair_check.check_all_pairs(fabric, ignore).delivered == 42
 
 
 def test_a_drain_that_cuts_others_off_is_repeated_with_force(fabric):
