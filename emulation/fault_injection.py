@@ -7,6 +7,8 @@ switch failed, the end at this switch, else the end at the router with the lower
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from emulation.network import FabricNetwork
 from emulation.open_vswitch import VSwitch
 from emulation.subprocesses import CommandError
@@ -91,14 +93,18 @@ class FaultInjector:
             case ComponentKind.CONTROLLER:
                 raise ValueError("the controller is not part of the network")
 
-    def restore_all(self) -> None:
+    def restore_all(self, before_each: Callable[[], object] = lambda: None) -> None:
         """Restores everything.
+
+        Args:
+            before_each: called before each component is restored; an error that it raises ends this.
 
         Raises:
             CommandError: some faults could not be undone; the text names them, and all others are undone.
         """
         failed = []
         for component in self.active_failures:
+            before_each()
             try:
                 self.restore(component)
             except CommandError as error:

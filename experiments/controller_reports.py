@@ -270,5 +270,8 @@ class ControllerReports:
             self._processing.release()
 
     def _last_log_line(self) -> str:
-        lines = [line for line in self._log.read_text(errors="replace").splitlines() if line]
+        try:
+            lines = [line for line in self._log.read_text(errors="replace").splitlines() if line]
+        except OSError:  # the fabric is being removed
+            return "its log cannot be read"
         return lines[-1] if lines else "its log is empty"

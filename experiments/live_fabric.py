@@ -27,8 +27,9 @@ from experiments.spec.fabric import FabricOptions
 from experiments.spec.files.inputs import digests_of
 from routing.plan.digest import plan_digest
 from routing.registry import routing
+from topology.drains import drain_faults, drain_of
 from topology.errors import MachineError, UsageError
-from topology.faults import Component
+from topology.faults import Component, Fault
 from topology.networkx_graphs import NetworkxTopology
 from traffic.engine import sockets
 
@@ -44,11 +45,21 @@ class LiveFabric(PlannedFabric):
         network: its Mininet network.
         controller: its controller.
         active_failures: components that have failed and stay failed during a measurement.
+        drained: links and switches that are drained and stay drained during a measurement.
     """
 
     network: FabricNetwork
     controller: ControllerProcess
     active_failures: tuple[Component, ...] = ()
+    drained: tuple[Component, ...] = ()
+
+    @property
+    def standing_faults(self) -> tuple[Fault, ...]:
+        """The drains and failures that stay during a measurement, as faults at time 0."""
+        # Drains come first: a drained component may fail, but one that has failed cannot be drained.
+        topology = self.options.topology
+        drains = drain_faults(topology, drain_of(topology, self.drained))
+        return (*drains, *(Fault(0.0, component) for component in self.active_failures))
 
     def reset(self) -> None:
         """Resets the fabric before a measurement: no detours, and empty flow caches.

@@ -44,7 +44,6 @@ from experiments.validity.clock_monitor import ClockMonitor
 from experiments.validity.monitors import Monitors
 from routing.registry import routing
 from topology.errors import NegativeResult, PolarLabError, Terminated
-from topology.faults import Fault
 from traffic.engine.engine import TrafficBroken, TrafficInterrupted
 from traffic.engine.telemetry import LiveCounts, TrafficSnapshot
 from traffic.metrics.measurements import Clock, TrafficResult
@@ -215,10 +214,11 @@ def _all_troubles(options: RunTraffic, result: TrafficResult, others: Sequence[s
 
 
 def _all_faults(fabric: LiveFabric, options: RunTraffic, record: FaultRecord) -> FaultRecord | None:
-    """Returns a run's faults; those active before the run have time 0. Returns None if there are none."""
-    if not (options.faults or fabric.active_failures):
+    """Returns a run's faults, or None if there are none; failures and drains from before have time 0."""
+    standing = fabric.standing_faults
+    if not (options.faults or standing):
         return None
-    before = tuple(InjectedFault(0.0, str(Fault(0.0, component))) for component in fabric.active_failures)
+    before = tuple(InjectedFault(fault.time_s, str(fault)) for fault in standing)
     return replace(record, done=before + record.done)
 
 

@@ -29,6 +29,7 @@ from experiments.pair_check import check_all_pairs
 from experiments.programs.running import ProgramPlan
 from experiments.results.manifest import run_manifest, write_manifest
 from experiments.results.model import PairCheck, Summary
+from experiments.results.parts.faults import schedule_text
 from experiments.results.replications import combine
 from experiments.results.run_directory import FAULTS, SUMMARY, RunDirectory, kept_directory, seed_folder
 from experiments.results.series import write_series
@@ -36,7 +37,6 @@ from experiments.spec.fabric import FabricOptions
 from experiments.spec.resolve import Run
 from experiments.spec.traffic import TrafficOptions
 from topology.errors import UsageError
-from topology.faults import Fault
 
 
 def run_experiment(run: Run, folder: Path, on_event: OnEvent, watching: Watching = unwatched) -> Summary:
@@ -76,11 +76,11 @@ def run_on_fabric(
     """Runs one experiment on a fabric that is up and stays up, and returns its summary.
 
     Args:
-        live: the fabric; the results list its active failures as failed from the start.
+        live: the fabric; the results list its active failures and drains as present from the start.
         run: specification of the experiment, with the fabric of `live`.
         folder: output directory, new or empty.
         on_event: called with each event.
-        check: check of all pairs of hosts, made before anything failed.
+        check: check of all pairs of hosts, made before anything failed, with the same drains.
 
     Raises:
         UsageError: an option makes no sense for this fabric.
@@ -88,9 +88,11 @@ def run_on_fabric(
         NegativeResult: packets took unplanned paths.
         KeyboardInterrupt: Ctrl-C; the folder has the measurements so far.
     """
-    if live.active_failures and run.traffic.faults:
-        names = ", ".join(component.name for component in live.active_failures)
-        raise UsageError(f"faults need an intact fabric; restore {names} first")
+    if run.traffic.faults:
+        for verb, components in (("restore", live.active_failures), ("undrain", live.drained)):
+            if components:
+                names = ", ".join(component.name for component in components)
+                raise UsageError(f"faults need an intact fabric; {verb} {names} first")
     if run.captures:
         require_capture()
     with kept_directory(folder) as directory:
@@ -133,13 +135,12 @@ def _measure(
         return directory.path if repeat == 1 else directory.path / seed_folder(seed)
 
     settings = replace(traffic.settings(), **run.programs.settings())
-    if fabric.active_failures:
-        settings = replace(
-            settings, faults=tuple(Fault(0.0, component).line for component in fabric.active_failures)
-        )
+    standing = fabric.standing_faults
+    if standing:
+        settings = replace(settings, faults=tuple(fault.line for fault in standing))
     write_manifest(directory, run_manifest(fabric, settings, traffic.seed), fabric)
-    if fabric.active_failures:
-        directory.write_text(FAULTS, "".join(f"{line}\n" for line in settings.faults or ()))
+    if standing:
+        directory.write_text(FAULTS, schedule_text(standing))
     write_schedule(directory, traffic, on_event)
     runs: list[Measurement] = []
 

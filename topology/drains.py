@@ -11,7 +11,7 @@ import numpy as np
 from topology.addressing import switch_name
 from topology.base import Topology
 from topology.errors import ParameterError
-from topology.failures import Failure, failure_of
+from topology.failures import NO_FAILURE, Failure, failure_of
 from topology.faults import (
     CONTROLLER,
     FORCE,
@@ -196,6 +196,22 @@ def without_drained(topology: Topology, before: Drain, components: Iterable[Comp
             raise ParameterError(f"{component.location} is not drained; drained: {before.name}")
         left = rest
     return drain_of(topology, left)
+
+
+def drain_faults(topology: Topology, drain: Drain) -> tuple[Fault, ...]:
+    """Returns the faults of a schedule that drain a whole fabric's components at time 0.
+
+    Args:
+        topology: the graph of routers.
+        drain: the drained components.
+    """
+    faults, before = [], NO_DRAIN
+    for component in drain.components:
+        after = drain_of(topology, (*before.components, component))
+        forced = bool(cut_off(topology, NO_FAILURE, before, after))
+        faults.append(Fault(0.0, component, maintenance=True, forced=forced))
+        before = after
+    return tuple(faults)
 
 
 def check_schedule(faults: Iterable[Fault], topology: Topology) -> None:

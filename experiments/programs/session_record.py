@@ -15,9 +15,10 @@ from experiments.events.notices import Notice
 from experiments.fault_injector import replan_record
 from experiments.live_fabric import LiveFabric
 from experiments.maintenance import Maintenance
+from experiments.programs.bounded import Bounded
 from experiments.results.manifest import run_manifest, write_manifest
 from experiments.results.model import Adaptation, PairCheck
-from experiments.results.parts.faults import FaultRecord, InjectedFault
+from experiments.results.parts.faults import FaultRecord, InjectedFault, ReplanRecord
 from experiments.results.parts.programs import PromptLine, TrafficOutcome
 from experiments.results.record import RunRecord
 from experiments.results.run_directory import MANIFEST, SUMMARY, RunDirectory
@@ -27,7 +28,7 @@ from experiments.spec.programs import SESSION, ProgramTraffic
 from experiments.traffic_jobs import result_without_packets
 from experiments.validity.clock_monitor import ClockMonitor
 from experiments.validity.monitors import Monitors
-from topology.errors import PolarLabError, Terminated
+from topology.errors import PolarLabError, Terminated, UsageError
 from topology.faults import Component, Fault
 from traffic.engine.wall_clock import clock_in
 from traffic.wire.layout import ETHERNET_BYTES
@@ -56,13 +57,13 @@ class SessionRecorder:
         fabric.controller.catch_up()
         self._replans_known = len(fabric.controller.replans)
         self._modified = fabric.controller.groups_modified
-        self._lines: list[PromptLine] = []
-        self._faults: list[InjectedFault] = []
+        self._lines: Bounded[PromptLine] = Bounded()
+        self._faults: Bounded[InjectedFault] = Bounded()
         self._active_failures: set[Component] = set()
         self._maintenance = Maintenance(fabric)
         self._drained: set[Component] = set()
         self._recording_changes = Lock()
-        self._background: list[TrafficOutcome] = []
+        self._background: Bounded[TrafficOutcome] = Bounded()
         # Faults of a session are not scheduled: they are known, and written, at its end.
         settings = replace(self._traffic.settings(), faults=None)
         self._manifest = run_manifest(fabric, settings, self._traffic.seed)
@@ -87,6 +88,8 @@ class SessionRecorder:
     def line(self, text: str, active_failures: Callable[[], Iterable[Component]]) -> Iterator[list[int]]:
         """Records a command line that the block runs; the block appends the exit status to the yielded list.
 
+        A line that is refused, by a UsageError in the block, is not recorded.
+
         Args:
             text: the line.
             active_failures: returns the components that have failed and were not restored.
@@ -94,11 +97,16 @@ class SessionRecorder:
         began_s = round(self._now_s, 4)
         self.record_changes(active_failures(), began_s)
         statuses: list[int] = []
+        refused = False
         try:
             yield statuses
+        except UsageError:
+            refused = True
+            raise
         finally:
             status = statuses[-1] if statuses else None
-            self._lines.append(PromptLine(text, status, began_s, round(self._now_s, 4)))
+            if not refused:
+                self._lines.add(PromptLine(text, status, began_s, round(self._now_s, 4)), text)
             self.record_changes(active_failures(), began_s)
 
     def record_changes(self, active_failures: Iterable[Component], time_s: float | None = None) -> None:
@@ -117,12 +125,13 @@ class SessionRecorder:
             ended, begun = drained_before - self._drained, self._drained - drained_before
             changes += [Fault(time_s, component, restores=True, maintenance=True) for component in ended]
             changes += [Fault(time_s, component, maintenance=True) for component in begun]
-            self._faults += (InjectedFault(time_s, text) for text in sorted(map(str, changes)))
+            for text in sorted(map(str, changes)):
+                self._faults.add(InjectedFault(time_s, text), text)
             self._active_failures = after
 
     def keep_traffic(self, outcome: TrafficOutcome) -> None:
         """Records background traffic that has ended."""
-        self._background.append(outcome)
+        self._background.add(outcome, outcome.pattern)
 
     @property
     def _now_s(self) -> float:
@@ -130,6 +139,13 @@ class SessionRecorder:
 
     def _write(self, seconds: float, *, interrupted: bool) -> None:
         modified = self._fabric.controller.groups_modified - self._modified
+        faults, replanned = self._faults.records, self._replanned()
+        left_out = {
+            "lines": self._lines.more,
+            "faults": self._faults.more,
+            "plans of the controller": replanned.more,
+            "background traffics": self._background.more,
+        }
         record = RunRecord(
             fabric=self._fabric,
             traffic=self._traffic,
@@ -140,12 +156,15 @@ class SessionRecorder:
             **self._monitors.observed(),
             clock=self._clock_samples,
             adaptation=Adaptation(self._fabric.occupancy, modified),
-            faults=self._fault_record(),
-            troubles=tuple(f"{one} ended during the session" for one in self._fabric.ended_processes()),
-            lines=tuple(self._lines),
-            background=tuple(self._background),
+            faults=FaultRecord(faults, replanned.records) if faults or replanned.records else None,
+            troubles=(
+                *(f"{one} ended during the session" for one in self._fabric.ended_processes()),
+                *(f"{more} further {what} are not recorded" for what, more in left_out.items() if more),
+            ),
+            lines=self._lines.records,
+            background=self._background.records,
         )
-        happened = tuple(f"{fault.time_s:g} {fault.fault}" for fault in self._faults)
+        happened = tuple(f"{fault.time_s:g} {fault.fault}" for fault in faults)
         traffic = replace(self._manifest.traffic, faults=happened)
         summary = summarise(record)
         with self._directory.storing(summary, self._on_event):
@@ -156,13 +175,13 @@ class SessionRecorder:
         for reason in summary.fidelity.reasons:
             self._on_event(Notice("result-invalid", reason=reason, remedy=summary.remedy))
 
-    def _fault_record(self) -> FaultRecord | None:
-        """Returns failures, repairs and the controller's plans; None if there are none."""
+    def _replanned(self) -> Bounded[ReplanRecord]:
+        """Returns the controller's plans for failures and drains of the session."""
         with suppress(PolarLabError):  # the controller has ended
             self._fabric.controller.catch_up()
         start_s = self._clock.monotonic_ns / 1e9
-        replanned = tuple(
-            replan_record(report.monotonic_s - start_s, report)
-            for report in self._fabric.controller.replans[self._replans_known :]
-        )
-        return FaultRecord(tuple(self._faults), replanned) if self._faults or replanned else None
+        replanned: Bounded[ReplanRecord] = Bounded()
+        for report in self._fabric.controller.replans[self._replans_known :]:
+            record = replan_record(report.monotonic_s - start_s, report)
+            replanned.add(record, record.failed, record.drained)
+        return replanned

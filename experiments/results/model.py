@@ -299,7 +299,8 @@ class Summary(FabricSettings):
             retransmissions; `packets`, `loss` and `hops` cover the whole run including acknowledgements;
             `hops` and `hops_as_distances` are from a random eighth of the frames; latencies are not measured
             (docs/how-to/flows.md).
-        predicted: prediction of the fluid model, for oblivious routings.
+        predicted: prediction of the fluid model, for oblivious routings on a fabric without failures and
+            drains at the start.
         adaptation: actions of the controller, for adaptive routings.
         steady: whether throughput had reached a steady state at the start of the window, for
             `--warmup steady`.

@@ -187,7 +187,8 @@ def _optional_fields(record: RunRecord) -> dict[str, Any]:
     elif isinstance(options, FlowOptions):
         parts["flows"] = flow_summary(record)
     elif isinstance(options, TrafficOptions) and oblivious and not fabric.options.links.loss:
-        parts["predicted"] = _predicted(record, options)
+        # Components that have failed or are drained from the start leave another plan than the predicted one.
+        parts["predicted"] = None if record.faults and not options.faults else _predicted(record, options)
     return parts
 
 

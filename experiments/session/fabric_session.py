@@ -118,6 +118,7 @@ class FabricSession:
         components = self.named(text, to_fail=True)
         self._draws += 1
         for component in components:
+            self.turns.check_open()
             if component == CONTROLLER:
                 self.kill_controller()
             else:
@@ -131,6 +132,7 @@ class FabricSession:
             return self._restore_all()
         components = self.named(text)
         for component in components:
+            self.turns.check_open()
             if component == CONTROLLER:
                 self.start_controller()
             else:
@@ -352,11 +354,13 @@ class FabricSession:
     def _restore_all(self) -> tuple[Component, ...]:
         restored = list(self._faults.active_failures)
         try:
-            self._faults.restore_all()
+            self._faults.restore_all(self.turns.check_open)
         finally:  # an error above must not keep these from being restored
             for component in self._ended_switches():
+                self.turns.check_open()
                 self._faults.restore(component)
                 restored.append(component)
+            self.turns.check_open()
             if not self.fabric.controller.running:
                 self.start_controller()
                 restored.append(CONTROLLER)

@@ -20,6 +20,7 @@ _STOPS = {
 _LAST_VERB_S = 2.0  # how long the end of a session waits for a verb in another thread
 _VERB_ENDS_S = 60.0  # how long a measurement waits for running verbs and probes
 _MEASUREMENT_ENDS_S = 30.0  # how long closing a fabric waits for a measurement
+_CLOSING_S = 10.0  # how long closing a fabric waits for a running verb or probe
 _Verb = TypeVar("_Verb", bound=Callable[..., Any])
 
 
@@ -179,17 +180,28 @@ class Turns:
         measuring.afterwards.callback(then)
         return True
 
-    def close(self, timeout_s: float = _MEASUREMENT_ENDS_S) -> None:
-        """Refuses all verbs, probes and measurements from now on, and stops a measurement in another thread.
+    def close(self, timeout_s: float = _MEASUREMENT_ENDS_S, verb_timeout_s: float = _CLOSING_S) -> None:
+        """Refuses all verbs, probes and measurements from now on, and ends those of other threads.
 
         Args:
-            timeout_s: how long to wait for that measurement to end, in s.
+            timeout_s: how long to wait for a measurement to end, in s.
+            verb_timeout_s: how long to wait for a running verb and for probes to end, in s.
         """
+        deadline_s = time.monotonic() + verb_timeout_s
         with self._known:
             self._closed = True
             if measuring := self.measuring:
                 measuring.stop()
                 self._known.wait_for(lambda: self.measuring is None, timeout_s)
+        if self._acting == threading.get_ident():
+            return
+        with self.last_verb(verb_timeout_s), self._known:
+            self._known.wait_for(lambda: not self._probing, max(0.0, deadline_s - time.monotonic()))
+
+    def check_open(self) -> None:
+        """Raises FabricBusy if the fabric is being closed; long verbs call it between their steps."""
+        if self._closed:
+            raise FabricBusy("the fabric is being closed")
 
     @contextlib.contextmanager
     def last_verb(self, timeout_s: float = _LAST_VERB_S) -> Iterator[bool]:
@@ -208,8 +220,7 @@ class Turns:
                 self._turn.release()
 
     def _refuse_if_busy(self) -> None:
-        if self._closed:
-            raise FabricBusy("the fabric is being closed")
+        self.check_open()
         if measuring := self.measuring:
             raise FabricBusy(str(measuring))
 

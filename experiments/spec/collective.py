@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 DEFAULT_SIZES = "64KiB,256KiB,1MiB"
 _MAX_ITERATION_BYTES = 2 << 30  # memory limit of one iteration
 _MAX_MESSAGE_BYTES = 10**12
+_MAX_SIZES = 64
 
 
 @dataclass(frozen=True)
@@ -71,11 +72,12 @@ def check_collective(collective: CollectiveOptions, fabric: FabricOptions) -> No
     place_ranks(collective.placement, ranks, fabric.topology, fabric.hosts, collective.seed)
     for size in collective.message_bytes:
         check_message(name, ranks, size)
-        if _memory_bytes(name, algorithm, ranks, size) > _MAX_ITERATION_BYTES:
-            raise ParameterError(
-                f"memory of an iteration must be at most {_MAX_ITERATION_BYTES >> 20} MiB, got more with "
-                f"{ranks} ranks and messages of {size} bytes; choose smaller --message-bytes or fewer --ranks"
-            )
+    largest = max(collective.message_bytes)  # it needs the most memory
+    if _memory_bytes(name, algorithm, ranks, largest) > _MAX_ITERATION_BYTES:
+        raise ParameterError(
+            f"memory of an iteration must be at most {_MAX_ITERATION_BYTES >> 20} MiB, got more with {ranks} "
+            f"ranks and messages of {largest} bytes; choose smaller --message-bytes or fewer --ranks"
+        )
     longest = fabric.links.mtu + ETHERNET_BYTES
     check_range("frame-bytes", collective.frame_bytes, SEGMENT_BYTES + 32, longest)
 
@@ -106,9 +108,12 @@ def parse_sizes(text: str) -> tuple[int, ...]:
     """Returns the distinct sizes in bytes of a list like `64KiB,1MiB`, in its order.
 
     Raises:
-        ParameterError: the text is malformed.
+        ParameterError: the text is malformed, or has too many sizes.
     """
-    return tuple(dict.fromkeys(map(_parse_bytes, words_of("message-bytes", text))))
+    words = words_of("message-bytes", text)
+    if len(words) > _MAX_SIZES:
+        raise ParameterError(f"message-bytes must be at most {_MAX_SIZES} sizes, got {len(words)}")
+    return tuple(dict.fromkeys(map(_parse_bytes, words)))
 
 
 def _parse_bytes(text: str) -> int:

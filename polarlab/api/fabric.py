@@ -34,6 +34,7 @@ from polarlab.web.address import Web, parse_address, web_address
 from topology.addressing import format_ip, switch_name
 from topology.base import Topology
 from topology.errors import ParameterError, Terminated, UsageError
+from topology.faults import Component
 from topology.parameters import hint
 
 if TYPE_CHECKING:  # imported at run time only after the check for Mininet
@@ -129,7 +130,7 @@ class Fabric(SessionVerbs):
             with keywords_in_errors(self._subject):
                 self._session = self._launched(opening)
             self._supervisor = opening.enter_context(ProgramSupervisor())
-            self._check: PairCheck | None = None
+            self._checks: dict[tuple[Component, ...], PairCheck] = {}  # by the drained components
             self._opened = opening.pop_all()
         atexit.register(self.close)
         return self
@@ -312,7 +313,7 @@ class Fabric(SessionVerbs):
 
     @takes_options(RUN, of_traffic=True)
     def traffic(self, **options: Unpack[TrafficKeywords]) -> Run:
-        """Runs traffic, measures it, and returns the results; existing failures remain.
+        """Runs traffic, measures it, and returns the results; existing failures and drains remain.
 
         Args:
             options: options of `polarlab run` for traffic, programs, captures and the folder, by name
@@ -339,8 +340,11 @@ class Fabric(SessionVerbs):
             by: who measures, PAGE or PROGRAM.
             begins: called with the folder of the results when the traffic starts.
         """
+        routing = self.session.fabric.controller.routing
+        request, run = self._traffic_request(options)  # not in the turn, as it may take seconds
         with self.session.turns.measurement(by) as measuring:
-            request, run = self._traffic_request(options)
+            if self.session.fabric.controller.routing != routing:  # a verb has changed it
+                request, run = self._traffic_request(options)
             measuring.seconds = run.seconds
             folder = request.folder(run)
             self._measure(run, folder, measuring, lambda: begins(folder))
@@ -382,12 +386,13 @@ class Fabric(SessionVerbs):
             raise UsageError("background traffic is running; stop it first")
         active_failures = session.active_failures()
         wait_until_planned(session, active_failures, measuring, self._on_event)
-        experiment = _manifest_experiment(run, failed=bool(active_failures))
+        drained = session.drained()
+        experiment = _manifest_experiment(run, broken=bool(active_failures or drained))
         fabric = replace(session.fabric.options, experiment=experiment, routing=run.fabric.routing)
-        live = session.fabric.changed(options=fabric, active_failures=active_failures)
-        if self._check is None and not active_failures:
-            self._check = check_all_pairs(session.fabric, on_event)
-        run_on_fabric(live, run, folder, on_event, check=self._check or _NOT_CHECKED)
+        live = session.fabric.changed(options=fabric, active_failures=active_failures, drained=drained)
+        if drained not in self._checks and not active_failures:
+            self._checks[drained] = check_all_pairs(live, on_event)
+        run_on_fabric(live, run, folder, on_event, check=self._checks.get(drained, _NOT_CHECKED))
 
     @property
     def url(self) -> str | None:
@@ -409,15 +414,16 @@ class Fabric(SessionVerbs):
         return f"<Fabric {self.topology!r} {'up' if self.up else 'down'}>"
 
 
-def _manifest_experiment(run: RunSpecification, *, failed: bool) -> Mapping[str, Any] | None:
+def _manifest_experiment(run: RunSpecification, *, broken: bool) -> Mapping[str, Any] | None:
     """Returns a run's experiment for its manifest, as JSON types; None if the fabric has no experiment.
 
     Args:
         run: the run.
-        failed: whether failures are present from the start; the experiment then names the file with them.
+        broken: whether failures or drains are present from the start; the experiment then names the file
+            with them.
     """
     experiment = run.fabric.experiment
-    if experiment is None or not failed:
+    if experiment is None or not broken:
         return experiment
     return {**experiment, "traffic": {**experiment.get("traffic", {}), "faults": FAULTS}}
 

@@ -34,9 +34,12 @@ from polarlab.web.handlers import answer
 from polarlab.web.web_process import WebProcess
 
 _MAX_WAITING = 64  # limit of waiting requests of each kind
+# A request and the process that sent it, as each process numbers its requests anew; None ends the queue.
+_Inbox = queue.Queue[tuple[WebProcess, Ask] | None]
 _END_S = 2.0  # how long to wait at the end for a request in progress
 _POLL_S = 0.1
 _DRAWN_S = 2.0  # from a viewer's connection until its page is drawn
+_NAME_TIMEOUT_S = 2.0
 _MAX_LOGS = 10  # limit of logs of internal errors
 _MAX_CHARACTERS = 5_000  # limit of an event's text
 
@@ -73,8 +76,8 @@ class PageServer:
         self.port: int = self._listener.getsockname()[1]
         self.url = address.url(self._listener)
         # Changes of the fabric are performed one by one, and queries in parallel to them.
-        self._changes: queue.Queue[Ask | None] = queue.Queue(_MAX_WAITING)
-        self._queries: queue.Queue[Ask | None] = queue.Queue(_MAX_WAITING)
+        self._changes: _Inbox = queue.Queue(_MAX_WAITING)
+        self._queries: _Inbox = queue.Queue(_MAX_WAITING)
         self._ending, self._logs = False, 0
         self.watchers = 0
         self._starting = threading.Lock()
@@ -117,6 +120,7 @@ class PageServer:
         files = [str(path.resolve()) if path else None for path in (address.certificate, address.key)]
         settings = {
             "hosts": [address.host, self._listener.getsockname()[0]],
+            "names": () if address.loopback else _own_names(),
             "token": address.token,
             "certificate": files[0],
             "key": files[1],
@@ -141,6 +145,9 @@ class PageServer:
             if self._web.running:
                 return self.url
             self._web.end()
+            for inbox in (self._changes, self._queries):
+                for _ in _taken(inbox):  # nobody waits for the answers
+                    pass
             self.watchers = 0
             if not self._listener.getsockopt(socket.SOL_SOCKET, socket.SO_ACCEPTCONN):
                 # A compromised process shut it down, on a kernel that does not filter system calls.
@@ -262,7 +269,7 @@ class PageServer:
 
     # ---- from the web process ----
 
-    def _receive(self, message: ToFabric) -> None:
+    def _receive(self, web: WebProcess, message: ToFabric) -> None:
         if isinstance(message, Watchers):
             self.watchers = message.count
             if self._observer:
@@ -271,26 +278,24 @@ class PageServer:
         action, verbs = actions().get(message.action), self._verbs
         is_query = action is None or action.reads or action.http.at_once
         if not is_query and verbs and verbs.busy:
-            self._refuse(message, 409, verbs.busy)
+            _refuse(web, message, 409, verbs.busy)
             return
         try:
-            (self._queries if is_query else self._changes).put_nowait(message)
+            (self._queries if is_query else self._changes).put_nowait((web, message))
         except queue.Full:
-            self._refuse(message, 503, "too many requests are waiting; try again later")
+            _refuse(web, message, 503, "too many requests are waiting; try again later")
 
     def _refuse_waiting(self) -> None:
         """Refuses the waiting changes, because a measurement starts."""
-        with contextlib.suppress(queue.Empty):
-            while message := self._changes.get_nowait():
-                self._refuse(message, 409, self._verbs.busy if self._verbs else "")
+        for web, message in _taken(self._changes):
+            _refuse(web, message, 409, self._verbs.busy if self._verbs else "")
 
-    def _refuse(self, message: Ask, status: int, text: str) -> None:
-        self._web.send(Answer(message.number, status, {"error": text}))
-
-    def _act(self, inbox: queue.Queue[Ask | None]) -> None:
-        """Performs requests, one after another."""
-        while (message := inbox.get()) and not self._ending:
-            self._web.send(self._answer(message))
+    def _act(self, inbox: _Inbox) -> None:
+        """Performs requests, one after another, unless the process that sent them has ended."""
+        while (waiting := inbox.get()) and not self._ending:
+            web, message = waiting
+            if web.running:
+                web.send(self._answer(message))
 
     def _answer(self, message: Ask) -> ToWeb:
         verbs = self._verbs
@@ -313,3 +318,26 @@ class PageServer:
             return f"; see {write_log(error)}"
         except OSError:
             return ""
+
+
+def _refuse(web: WebProcess, message: Ask, status: int, text: str) -> None:
+    web.send(Answer(message.number, status, {"error": text}))
+
+
+def _taken(inbox: _Inbox) -> Iterator[tuple[WebProcess, Ask]]:
+    """Takes the waiting requests out of a queue and yields them."""
+    with contextlib.suppress(queue.Empty):
+        while waiting := inbox.get_nowait():
+            yield waiting
+
+
+def _own_names() -> list[str]:
+    """Returns the names of this machine; the fully qualified one only if its lookup is fast.
+
+    The lookup may take minutes, in a thread that cannot be ended, so it runs here and not in the web process.
+    """
+    names = [socket.gethostname()]
+    lookup = threading.Thread(target=lambda: names.append(socket.getfqdn()), daemon=True)
+    lookup.start()
+    lookup.join(_NAME_TIMEOUT_S)
+    return list(names)

@@ -41,7 +41,9 @@ _SERVICE = ("-m", "polarlab.web.service")
 _START_TIMEOUT_S = 30.0
 _MAX_WAITING = 10_000  # limit of messages that the web process has not received
 _MAX_WAITING_BYTES = MAX_BYTES  # limit of their bytes
-_MAX_RECEIVED, _RECEIVED_S = 200, 0.1  # limit of messages received from the web process, and its interval
+# Limits of messages, and of pieces of standard error, that are received from the web process in an interval.
+_MAX_RECEIVED, _MAX_PIECES, _INTERVAL_S = 200, 16, 0.1
+_PIECE_BYTES = 4096
 _MAX_LOGGED_BYTES, _LOGGED_S = 64 << 10, 3600.0  # limit of its standard error, and the interval of that
 _END_S = 2.0
 
@@ -113,6 +115,20 @@ class Outbox:
                     yield line
 
 
+class _Pace:
+    """Limits how often something happens in an interval, and thereby the CPU time that a flood costs."""
+
+    def __init__(self, most: int) -> None:
+        self._most, self._count, self._since_s = most, 0, time.monotonic()
+
+    def count(self) -> None:
+        """Counts one; at the limit, waits for the end of the interval."""
+        self._count += 1
+        if self._count == self._most:
+            time.sleep(max(0.0, self._since_s + _INTERVAL_S - time.monotonic()))
+            self._count, self._since_s = 0, time.monotonic()
+
+
 class WebProcess:
     """A process that speaks HTTP, from its start to `end`; it may end by itself at any time.
 
@@ -124,7 +140,7 @@ class WebProcess:
         self,
         listener: socket.socket,
         settings: Mapping[str, Any],
-        on_message: Callable[[ToFabric], object],
+        on_message: Callable[[WebProcess, ToFabric], object],
         on_end: Callable[[str], object],
         on_log: Callable[[Path], object],
     ) -> None:
@@ -133,7 +149,7 @@ class WebProcess:
         Args:
             listener: a listening socket.
             settings: settings of the process.
-            on_message: called with each message of the process, in a thread.
+            on_message: called with this object and each message of the process, in a thread.
             on_end: called in that thread when the process has ended: with the reason if it was killed for a
                 violation, else with an empty text.
             on_log: called with the path of a log when the process first writes to its standard error.
@@ -170,6 +186,7 @@ class WebProcess:
             self._process.kill()
             printed = os.read(self._process.stderr.fileno(), _MAX_LOGGED_BYTES)
             self._kill()
+            self._process.stderr.close()
             self._channel.close()
             if printed:
                 remedy = f"see {write_text(escaped(printed.decode(errors='backslashreplace')))}"
@@ -200,7 +217,7 @@ class WebProcess:
     def _kill(self) -> None:
         self._process.kill()
         self._process.wait()
-        for stream in (self._process.stdin, self._process.stdout, self._process.stderr):
+        for stream in (self._process.stdin, self._process.stdout):
             if stream:
                 with contextlib.suppress(OSError):
                     stream.close()
@@ -240,23 +257,22 @@ class WebProcess:
 
     def _receive_messages(self) -> None:
         with self._channel.makefile("rb") as lines:
-            received, since_s = 0, time.monotonic()
+            pace = _Pace(_MAX_RECEIVED)
             while line := lines.readline(MAX_ASKED_BYTES + 1):
                 if not line.endswith(b"\n") and len(line) <= MAX_ASKED_BYTES:
                     return  # the process ended in the middle of a line
-                self._on_message(to_fabric(line))
-                received += 1
-                if received == _MAX_RECEIVED:  # limits the CPU time that a flood costs
-                    time.sleep(max(0.0, since_s + _RECEIVED_S - time.monotonic()))
-                    received, since_s = 0, time.monotonic()
+                self._on_message(self, to_fabric(line))
+                pace.count()
 
     def _log_errors(self) -> None:
         """Logs the process's standard error, up to a limit per hour, and discards the rest."""
         assert self._process.stderr
-        room, since_s = _MAX_LOGGED_BYTES, time.monotonic()
-        with contextlib.ExitStack() as opened, contextlib.suppress(OSError):  # the process has ended
+        room, since_s, pace = _MAX_LOGGED_BYTES, time.monotonic(), _Pace(_MAX_PIECES)
+        # This thread closes the stream: another could do so between two reads, and its number be used anew.
+        with contextlib.ExitStack() as opened, contextlib.suppress(OSError), self._process.stderr as errors:
             log: IO[str] | None = None
-            while printed := os.read(self._process.stderr.fileno(), 4096):
+            while printed := os.read(errors.fileno(), _PIECE_BYTES):
+                pace.count()
                 if time.monotonic() - since_s > _LOGGED_S:
                     room, since_s = _MAX_LOGGED_BYTES, time.monotonic()
                 text = escaped(printed[:room].decode(errors="backslashreplace"))

@@ -50,6 +50,11 @@ class SurvivingGraph:
         return hops
 
     @property
+    def links(self) -> npt.NDArray[np.float32]:
+        """float32, routers x routers: the links of the cheapest paths, drained ones among them."""
+        return np.where(np.isfinite(self.distances), self.distances % _DRAINED_COST, np.inf)
+
+    @property
     def crossing(self) -> npt.NDArray[np.bool_]:
         """bool, routers x routers: whether every surviving path of a pair crosses a drained component."""
         hops = self.hops

@@ -5,6 +5,8 @@ import os
 import signal
 import subprocess
 import sys
+import threading
+import time
 from pathlib import Path
 
 import networkx as nx
@@ -85,8 +87,11 @@ def test_traffic_on_a_fabric_is_a_run_and_has_failures_that_stand(folder):
             fabric.traffic(duration=2, warmup=0, faults="faults.txt")
         with pytest.raises(polarlab.UsageError, match="routing"):
             fabric.traffic(routing="valiant")
+        begun = []
+        fabric.session.turns.on_measurement.append(lambda: begun.append(fabric))
         with pytest.raises(polarlab.UsageError, match="did you mean"):
             fabric.traffic(loadd=0.3)
+        assert begun == []  # options are checked before the fabric is reserved
     assert whole.folder.parent.name == "results"
     assert whole.summary.faults is None
     assert whole.summary.packets.received > 0
@@ -95,13 +100,71 @@ def test_traffic_on_a_fabric_is_a_run_and_has_failures_that_stand(folder):
     assert broken.plot("throughput")
 
 
+def test_traffic_on_a_drained_fabric_is_a_run_that_names_the_drain(folder):
+    """It is compared with the plan around the drain, and neither predicted nor simulated without it."""
+    with polarlab.Fabric("polarfly", q=2, link_rate="5Mbit", routing="min") as fabric:
+        fabric.drain("link:s1-s6")
+        drained = fabric.traffic(load=0.2, duration=1, warmup=0, out="drained")
+        (folder / "faults.txt").write_text("0.5 fail link:s1-s5\n")
+        with pytest.raises(polarlab.UsageError, match="undrain link:s1-s6"):
+            fabric.traffic(duration=2, warmup=0, faults="faults.txt")
+        fabric.undrain()
+        whole = fabric.traffic(load=0.2, duration=1, warmup=0, out="whole")
+    assert [(one.time_s, one.fault) for one in drained.summary.faults.done] == [(0.0, "drain link:s1-s6")]
+    assert drained.manifest.traffic.faults == ("0 drain link:s1-s6",)
+    assert (folder / "drained" / "faults.txt").read_text() == "0 drain link:s1-s6\n"
+    assert "drain link:s1-s6" in drained.report().read_text()
+    assert drained.summary.predicted is None
+    assert sum(drained.summary.hops[hops] for hops in drained.summary.hops if hops > 2) > 0
+    with pytest.raises(polarlab.UsageError):
+        polarlab.crosscheck("drained")
+    assert whole.summary.faults is None
+    assert whole.summary.predicted
+    assert whole.summary.hops_as_distances
+
+
 def test_a_session_is_recorded(folder):
     with polarlab.Fabric("polarfly", q=2, out="results/session") as fabric:
         fabric.fail("switch:s4")
+        with pytest.raises(polarlab.UsageError):
+            fabric.drain("s99")
         fabric.restore()
     summary = fabric.results.summary
     assert [line.line for line in summary.lines] == ["fail switch:s4", "restore all"]
     assert [fault.fault for fault in summary.faults.done] == ["fail switch:s4", "restore switch:s4"]
+
+
+def test_a_close_waits_for_the_verb_of_another_thread_which_ends_early(folder):
+    """As of the page: it does not act on what is being removed."""
+    ends = []
+
+    def restore(fabric):
+        try:
+            fabric.restore("all")
+        except BaseException as error:
+            ends.append(type(error).__name__)
+
+    with polarlab.Fabric("polarfly", q=2) as fabric:
+        fabric.fail(",".join(f"hang:{switch}" for switch in fabric.switches))
+        thread = threading.Thread(target=restore, args=[fabric])
+        thread.start()
+        time.sleep(0.2)
+        fabric.close()
+        assert not thread.is_alive()
+    assert ends == ["FabricBusy"]
+
+
+def test_a_session_of_many_long_lines_can_be_read(folder):
+    """A page that somebody has taken over runs as many as it likes."""
+    with polarlab.Fabric("polarfly", q=2, out="results/session") as fabric:
+        for _ in range(3_000):
+            with fabric.recorder.line("\n" * 4096, lambda: ()):
+                pass
+    summary = fabric.results.summary
+    assert len(summary.lines) == 1024
+    assert any("1976" in reason for reason in summary.fidelity.reasons)
+    assert (folder / "results" / "session" / "summary.json").stat().st_size < 16 << 20
+    assert "session" in fabric.results.report().read_text()
 
 
 @pytest.mark.tried_again
@@ -162,6 +225,17 @@ def test_traffic_on_a_fabric_is_measured_again(folder):
     assert again.manifest.traffic.faults == broken.manifest.traffic.faults == ("0 fail link:s1-s2",)
     assert again.summary.packets.sent == broken.summary.packets.sent
     assert (folder / "session" / topology.file_name).exists()
+
+
+@pytest.mark.slow  # like the one above
+@pytest.mark.tried_again
+def test_traffic_on_a_drained_fabric_is_measured_again_around_the_drain(folder):
+    with polarlab.Fabric("polarfly", q=2, link_rate="5Mbit") as fabric:
+        fabric.drain("s3")
+        drained = fabric.traffic(load=0.2, duration=2, warmup=1, out="drained")
+    again = polarlab.run(again=drained, out="again")
+    assert again.manifest.traffic.faults == drained.manifest.traffic.faults == ("0 drain switch:s3",)
+    assert again.summary.packets.sent == drained.summary.packets.sent
 
 
 def test_the_file_of_a_run_is_a_fabric(folder):

@@ -3,7 +3,7 @@
     python -m polarlab.web.service LISTENER CHANNEL
 
 Both arguments are file descriptors: the listening socket, and the channel to the fabric's process. Standard
-input contains a JSON object: hosts, token, certificate, key, version. The process first does everything that
+input contains a JSON object: hosts, names, token, certificate, key, version. The process first does all that
 needs privileges (it loads modules, the page and the certificate), and then drops its privileges.
 """
 
@@ -16,14 +16,12 @@ import importlib
 import signal
 import socket
 import sys
-import threading
 from pathlib import Path
 from typing import Any
 
 import msgspec
 import uvicorn
 
-from polarlab.web.address import is_loopback
 from polarlab.web.service.app import make_app
 from polarlab.web.service.connections import BoundedProtocol
 from polarlab.web.service.door import DoorLoop
@@ -33,7 +31,6 @@ from polarlab.web.service.hub import Hub
 from polarlab.web.service.privileges import drop_privileges
 
 _PAGE = Path(__file__).resolve().parents[1] / "page"
-_NAME_TIMEOUT_S = 2.0
 _COLLECTIONS = (700, 3, 3)  # thresholds of the garbage collector
 _KEEP_ALIVE_S = 60  # a page keeps its connections even while others flood this process with new ones
 # Modules that libraries import on demand, which is impossible once the process has no access to files.
@@ -54,10 +51,9 @@ def main(listener: int, channel: int) -> None:
     }
     hub = Hub()
     secure = settings["certificate"] is not None
-    names = () if is_loopback(settings["hosts"][0]) else _own_names()
     app = Guard(
         make_app(hub, files, settings["version"]),
-        Rules.of(settings["hosts"], settings["token"], names, secure=secure),
+        Rules.of(settings["hosts"], settings["token"], settings["names"], secure=secure),
     )
     tls: dict[str, Any] = {}
     if secure:
@@ -86,15 +82,6 @@ def main(listener: int, channel: int) -> None:
         runner.get_loop()  # it opens descriptors
         drop_privileges()
         runner.run(_serve(uvicorn.Server(config), hub, listener, channel))
-
-
-def _own_names() -> list[str]:
-    """Returns the names of this machine; the fully qualified one only if its lookup is fast."""
-    names = [socket.gethostname()]
-    lookup = threading.Thread(target=lambda: names.append(socket.getfqdn()), daemon=True)
-    lookup.start()
-    lookup.join(_NAME_TIMEOUT_S)
-    return list(names)
 
 
 async def _serve(server: uvicorn.Server, hub: Hub, listener: int, channel: int) -> None:

@@ -11,6 +11,7 @@ import contextlib
 import os
 import resource
 import tempfile
+import threading
 
 from emulation.hosts.identity import NOBODY, PAGE_NUMBER
 from emulation.kernel.system_call_filter import filter_calls
@@ -29,7 +30,13 @@ _MAX_BYTES = 2 << 30  # with 450 TLS connections under load it uses 0.2 GiB
 
 
 def drop_privileges() -> None:
-    """Drops the privileges of this process; as root, also changes its user and removes files and network."""
+    """Drops the privileges of this process; as root, also changes its user and removes files and network.
+
+    Raises:
+        SystemExit: the process has other threads, which would keep their privileges.
+    """
+    if (threads := _threads()) != 1:
+        raise SystemExit(f"a process that drops its privileges must have one thread, has {threads}")
     os.chdir("/")
     root = os.geteuid() == 0
     if root:
@@ -52,6 +59,14 @@ def drop_privileges() -> None:
     _limit(resource.RLIMIT_NPROC, 0)
     with contextlib.suppress(OSError):  # the kernel has no filters, or the architecture is unknown
         filter_calls(of_the_page=True)
+
+
+def _threads() -> int:
+    """Returns the number of threads of this process, with those that Python has not started."""
+    try:
+        return len(os.listdir("/proc/self/task"))
+    except FileNotFoundError:  # macOS
+        return threading.active_count()
 
 
 def _become_page_user() -> None:

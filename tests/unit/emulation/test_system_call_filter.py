@@ -187,6 +187,31 @@ print(*{{refused(*act) for act in acts}})
     assert (tmp_path / "file").read_text() == "the user's"
 
 
+def test_the_page_sends_and_receives_no_urgent_data():
+    code = """
+def refused(act, *arguments):
+    try:
+        act(*arguments)
+    except PermissionError:
+        return "refused"
+urgent = socket.MSG_OOB
+print(refused(one.send, b"x", urgent), refused(one.sendmsg, [b"x"], [], urgent))
+print(refused(other.recv, 1, urgent), refused(other.recvmsg, 1, 0, urgent))
+"""
+    begun = f"one, other = socket.socketpair(); {OF_THE_PAGE}"
+    assert printed(begun, code) == ["refused"] * 4
+
+
+def test_threads_of_the_page_that_run_already_are_filtered():
+    code = """
+def wait():
+    filtered.wait()
+    print(made("unshare", 0), made("socket", 2, 1, 0))
+"""
+    begun = f"{code}\nfiltered = threading.Event(); thread = threading.Thread(target=wait); thread.start()"
+    assert printed(f"{begun}\n{OF_THE_PAGE}", "filtered.set(); thread.join()") == ["EPERM"] * 2
+
+
 def test_on_hosts_files_and_processes_stay(tmp_path):
     code = f"""
 open({str(tmp_path / "file")!r}, "w").close()

@@ -78,6 +78,13 @@ def test_its_plan_is_known_when_it_listens(controller):
         process.latest(Restored)
 
 
+def test_a_controller_that_ends_while_its_log_is_removed_is_named(controller, tmp_path):
+    process = controller(PLANNED, status=3)
+    (tmp_path / "log").unlink()
+    with pytest.raises(ControllerError, match="status 3"):
+        process.wait_until_listening()
+
+
 def test_a_plan_that_differs_from_the_parents_is_an_internal_error(controller):
     process = controller(PLANNED, Listening("unix:/nowhere"))
     process.wait_until_listening()

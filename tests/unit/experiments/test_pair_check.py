@@ -1,7 +1,9 @@
 """The check of all pairs: who is missing is tried again, and waited for longer."""
 
+from dataclasses import replace
 from types import SimpleNamespace
 
+import networkx as nx
 import numpy as np
 import pytest
 
@@ -10,8 +12,10 @@ from experiments.events.base import ignore
 from experiments.spec.fabric import FabricOptions
 from routing.registry import make_plan
 from topology.addressing import hosts_of
+from topology.drains import drain_faults, drain_of
 from topology.errors import NegativeResult
 from topology.families.low_diameter.polarfly import PolarFly
+from topology.faults import link_component, parse_drained, parse_schedule
 from topology.links import LinkSpec
 from traffic.workload.schedule import AllPairsSchedule
 
@@ -28,20 +32,25 @@ def fabric():
         options=options,
         hosts=hosts,
         plan=make_plan(topology, 1, "min"),
+        drained=(),
         network=network,
         host_distances=lambda: topology.distances(np.arange(7)[:, None], np.arange(7)),
     )
 
 
-def arrivals(monkeypatch, answer, damaged=0):
-    """Has probes arrive as `answer` says of every attempt (hosts x hosts), and returns the jobs that ran."""
+def arrivals(monkeypatch, answer, damaged=0, longer=0):
+    """Has probes arrive as `answer` says of every attempt (hosts x hosts), and returns the jobs that ran.
+
+    They take as many hops as the hosts' distances, and `longer` more.
+    """
     jobs = []
 
     def run_traffic(job, _environment, _folder):
         jobs.append(job)
         frames = answer(len(jobs))
         distances = PolarFly(2).distances(np.arange(7)[:, None], np.arange(7)[None, :])
-        received = SimpleNamespace(frames=frames, hops_max=distances.astype(np.uint8), damaged=damaged)
+        hops = (distances + longer).astype(np.uint8)
+        received = SimpleNamespace(frames=frames, hops_max=hops, damaged=damaged)
         return SimpleNamespace(received=received)
 
     monkeypatch.setattr(pair_check, "run_traffic", run_traffic)
@@ -83,3 +92,34 @@ def test_forged_probes_prove_nothing(fabric, monkeypatch):
     arrivals(monkeypatch, lambda _attempt: np.ones((7, 7), int), damaged=2)
     with pytest.raises(NegativeResult, match="2 damaged"):
         pair_check.check_all_pairs(fabric, ignore)
+
+
+def test_probes_take_the_paths_around_a_drain(fabric, monkeypatch):
+    fabric.drained = parse_drained("link:s1-s6", fabric.options.topology)
+    without = nx.from_edgelist((link.a, link.b) for link in fabric.options.topology.link_list)
+    without.remove_edge(0, 5)
+    around = dict(nx.all_pairs_shortest_path_length(without))
+    longer = np.array([[around[a][b] for b in range(7)] for a in range(7)]) - fabric.host_distances()
+    assert longer.any()
+    arrivals(monkeypatch, lambda _attempt: np.ones((7, 7), int), longer=longer)
+    assert pair_check.check_all_pairs(fabric, ignore).delivered == 42
+    arrivals(monkeypatch, lambda _attempt: np.ones((7, 7), int))
+    with pytest.raises(NegativeResult, match="unplanned paths"):
+        pair_check.check_all_pairs(fabric, ignore)
+
+
+def test_probes_may_take_any_detour_around_a_drain_of_an_adaptive_routing(fabric, monkeypatch):
+    topology = fabric.options.topology
+    fabric.drained = parse_drained("link:s1-s6", topology)
+    fabric.options = replace(fabric.options, routing="ugal-pf")
+    fabric.plan = make_plan(topology, 1, "ugal-pf")
+    arrivals(monkeypatch, lambda _attempt: np.ones((7, 7), int), longer=4)
+    assert pair_check.check_all_pairs(fabric, ignore).delivered == 42
+
+
+def test_a_drain_that_cuts_others_off_is_repeated_with_force(fabric):
+    topology = fabric.options.topology
+    links = [link_component(link) for link in topology.link_list if 0 in (link.a, link.b)]
+    faults = drain_faults(topology, drain_of(topology, links))
+    assert [fault.forced for fault in faults] == [False] * (len(links) - 1) + [True]
+    assert parse_schedule("".join(f"{fault.line}\n" for fault in faults), topology) == faults

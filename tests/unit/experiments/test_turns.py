@@ -206,6 +206,47 @@ def test_a_close_waits_only_so_long(turns, elsewhere):
     free.set()
 
 
+@pytest.mark.parametrize("use", ["verb", "probing"])
+def test_a_close_waits_for_a_verb_and_for_probes_of_other_threads(turns, elsewhere, use):
+    begun, closing, ended = threading.Event(), threading.Event(), []
+
+    def act():
+        with getattr(turns, use)():
+            begun.set()
+            closing.wait(_PATIENCE_S)
+            ended.append(use)
+
+    elsewhere(act)
+    begun.wait(_PATIENCE_S)
+    threading.Timer(0.1, closing.set).start()
+    turns.close()
+    assert ended == [use]
+
+
+@pytest.mark.parametrize("use", ["verb", "probing"])
+def test_a_close_waits_for_a_verb_and_for_probes_only_so_long(turns, elsewhere, use):
+    begun, free = threading.Event(), threading.Event()
+
+    def act():
+        with getattr(turns, use)():
+            begun.set()
+            free.wait(_PATIENCE_S)
+
+    ended = elsewhere(act)
+    begun.wait(_PATIENCE_S)
+    turns.close(verb_timeout_s=0.05)
+    assert not ended.is_set()
+    free.set()
+
+
+def test_a_verb_can_close_and_does_not_continue_after_that(turns):
+    with turns.verb():
+        turns.check_open()
+        turns.close()
+        with pytest.raises(FabricBusy):
+            turns.check_open()
+
+
 def test_the_thread_that_measures_stops_itself_and_goes_on_after_the_measurement(turns, elsewhere):
     after, others = [], []
     with turns.measurement(PROGRAM) as measuring:

@@ -23,7 +23,7 @@ from support.builders.result_folders import FAILOVER, write_failover, write_swee
 from support.fixtures.browser import browser, needs_browser
 from support.fixtures.documents import ROOT
 from support.fixtures.foreign_folders import AS_ROOT, NOBODY
-from support.fixtures.taken_over_page import stolen_fd, web_processes
+from support.fixtures.taken_over_page import stolen_fd, taken_over, web_processes
 from support.fixtures.web_requests import ask
 
 import polarlab
@@ -197,6 +197,59 @@ def test_the_web_process_cannot_give_its_end_up():
     assert attack.stdout == "-1\n"
 
 
+THREADED = """
+import threading, time
+from polarlab.web.service.privileges import drop_privileges
+threading.Thread(target=time.sleep, args=[60], daemon=True).start()
+drop_privileges()
+"""
+
+
+def test_privileges_are_not_dropped_by_one_of_two_threads():
+    """The other one would keep them."""
+    refused = subprocess.run([sys.executable, "-c", THREADED], capture_output=True, text=True, check=False)
+    assert refused.returncode == 1
+    assert len(refused.stderr.splitlines()) == 1
+
+
+# A machine whose name only a name server knows, which never answers.
+SLOWLY_NAMED = """
+import os, socket, sys
+from support.fixtures.taken_over_page import web_processes
+from polarlab.web.address import WebAddress
+from polarlab.web.page_server import PageServer
+silent = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
+silent.bind(("127.0.0.1", 53))
+with PageServer(WebAddress("0.0.0.0", 0)) as page:
+    [process] = web_processes()
+    print(process.num_threads(), flush=True)
+os._exit(0)  # the lookup continues
+"""
+
+
+@AS_ROOT
+def test_the_web_process_has_one_thread_however_slow_its_machine_s_name_is_looked_up(tmp_path):
+    (tmp_path / "hosts").write_text("127.0.0.1 localhost\n")
+    (tmp_path / "resolv.conf").write_text("nameserver 127.0.0.1\noptions timeout:10\n")
+    script = """
+ip link set lo up
+mount --bind hosts /etc/hosts
+mount --bind resolv.conf /etc/resolv.conf
+hostname slowly-named
+exec "$@"
+"""
+    machine = ["unshare", "--net", "--mount", "--uts", "sh", "-ec", script, "machine"]
+    done = subprocess.run(
+        [*machine, sys.executable, "-c", SLOWLY_NAMED],
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": f"{ROOT}:{ROOT / 'tests'}"},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert done.stdout == "1\n"
+
+
 # A page in a process of its own, whose web process is stopped, as whoever takes it over could leave it.
 STOPPED = """
 import signal, sys
@@ -354,6 +407,60 @@ def test_another_point_of_a_sweep_is_shown(tmp_path):
         wrong = ask(url, "POST", "api/point", {"point": "../../etc"})
         assert wrong[0] == 400
         assert asked(url, "GET", "api/fabric", bool)["point"] == other
+
+
+def test_waiting_requests_of_a_web_process_end_with_it(client):
+    """They neither run nor keep those of the next process waiting, which gets no answers to them."""
+    made_up = made_up_recording("polarfly", {"q": 2})
+    recording = replace(made_up, description=replace(made_up.description, points=("one", "other")))
+    shown, ended, begun, proceeds = [], [], threading.Event(), threading.Event()
+
+    def read(point):
+        shown.append(point)
+        begun.set()
+        assert proceeds.wait(20)
+        return recording
+
+    before = {process.pid for process in web_processes()}
+    with PageServer(WebAddress("127.0.0.1", 0), ended.append) as page:
+        [own] = [process for process in web_processes() if process.pid not in before]
+        page.replay(recording, read)
+        with taken_over(own) as channel:
+            for number in range(1, 60):
+                ask_one = {"type": "ask", "number": number % 3 + 1, "action": "show-point"}
+                channel.send(json.dumps({**ask_one, "arguments": {"point": "one"}}).encode() + b"\n")
+            assert begun.wait(20)
+            channel.send(b"broken\n")
+            deadline = time.monotonic() + 20
+            while not any(isinstance(event, PageEnded) for event in ended):
+                assert time.monotonic() < deadline
+                time.sleep(0.01)
+        page.restart()
+        threading.Timer(0.3, proceeds.set).start()
+        assert [type(client)(page)("POST", "/api/point", {"point": "other"})[0] for _ in range(2)] == [
+            200
+        ] * 2
+    assert shown == ["one", "other", "other"]
+
+
+def test_a_flood_of_standard_error_is_received_slowly_and_beyond_the_page_s_end():
+    """Whoever takes the process over may print without end, and keep the stream open."""
+    before = {process.pid for process in web_processes()}
+    written = 0
+    with contextlib.ExitStack() as stack:
+        with PageServer(WebAddress("127.0.0.1", 0)):
+            [own] = [process for process in web_processes() if process.pid not in before]
+            stream = stack.enter_context(stolen_fd(own, 2))
+            os.set_blocking(stream, False)
+            deadline = time.monotonic() + 1
+            while time.monotonic() < deadline:
+                try:
+                    written += os.write(stream, b"x" * 4096)
+                except BlockingIOError:
+                    time.sleep(0.001)
+        assert written < 2 << 20
+        os.write(stream, b"x")
+    time.sleep(0.3)  # in which its thread ends, without an error
 
 
 def test_enter_in_the_terminal_ends_the_wait_for_a_viewer(monkeypatch):
