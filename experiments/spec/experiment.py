@@ -369,7 +369,7 @@ class Experiment:
                 other = f"--pattern {self.values['pattern']}" if "pattern" in self.values else ""
             besides = f", not for {other}" if other else ""
             return f"--{option.name} is for {home.title}{besides}; give {home.asked}"
-        return f"--{option.name} does not apply to {now.title} ({now.asked}); {now.remedy}"
+        return f"--{option.name} does not apply to {now.title}; {now.remedy}"
 
 
 def by_option(values: Mapping[str, Any]) -> dict[str, Any]:

@@ -325,7 +325,7 @@ def _refuse(web: WebProcess, message: Ask, status: int, text: str) -> None:
 
 
 def _taken(inbox: _Inbox) -> Iterator[tuple[WebProcess, Ask]]:
-    """Takes the waiting requests out of a queue and yields them."""
+    """Yields the waiting requests of a queue, which it empties."""
     with contextlib.suppress(queue.Empty):
         while waiting := inbox.get_nowait():
             yield waiting

@@ -191,7 +191,7 @@ def test_repeat_excludes_what_it_excludes_in_run(capsys, tmp_path):
     faults = "--faults mtbf:links=100,mttr=50"
     for more, message in (
         (f"--repeat 2 {faults}", "cannot be combined"),
-        ("--repeat 2 --pattern allreduce:ring", "--repeat cannot be combined"),
+        ("--repeat 2 --pattern allreduce:ring", "--repeat does not apply to collectives"),
         (f"--repeat 2 --seed {2**63 - 1}", "seeds of all replications must be at most"),
     ):
         given = words.replace(" --warmup 300 --cycles 600", "") if "allreduce" in more else words
