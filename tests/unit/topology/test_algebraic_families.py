@@ -164,10 +164,16 @@ def test_bundleflies_that_do_not_exist(params, named):
 
 
 @pytest.mark.parametrize("q", [2, 3, 4])
-@pytest.mark.parametrize("degree", range(2, 14))
-def test_routes_of_polarstars_with_bdf_supernodes_are_shortest(q, degree):
-    graph = PolarStar(q, "bdf", degree)
-    assert (graph.routers, graph.diameter) == ((q * q + q + 1) * 2 * degree, 3)
+@pytest.mark.parametrize(
+    ("kind", "degree", "order"),
+    [
+        *(("bdf", degree, 2 * degree) for degree in range(2, 14)),
+        *(("cayley", degree, order) for degree, order in ((2, 4), (4, 8), (6, 11), (10, 19))),
+    ],
+)
+def test_routes_of_polarstars_with_bdf_or_cayley_supernodes_are_shortest(q, kind, degree, order):
+    graph = PolarStar(q, kind, degree)
+    assert (graph.routers, graph.diameter) == ((q * q + q + 1) * order, 3)
     assert set(graph.degrees.tolist()) == {q + 1 + degree}
     everyone = np.arange(graph.routers)
     found = dict(nx.all_pairs_shortest_path_length(nx.Graph((k.a, k.b) for k in graph.link_list)))
