@@ -68,8 +68,8 @@ class PolarStar(TabledTopology):
 
         Args:
             q: order of the structure graph's field, a prime power from 2 to 128.
-            supernode: `iq` (the default), `paley`, `complete`, `bdf` or `cayley`; with `radix`, the default is
-                any of these.
+            supernode: `iq` (the default), `paley`, `complete`, `bdf` or `cayley`; with `radix`, by default any
+                of these.
             degree: d', the degree of the supernode.
             radix: the network radix k' = q + 1 + d', instead of q and degree.
 
