@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from itertools import product
+from typing import Any
 
 from experiments.papers.beyond.measures import all_complete, latency_at, measure_columns, saturating_loads
 from experiments.papers.model import BarChart, ItemResult, Row, Scale
@@ -64,7 +65,7 @@ def laws(curves: MeasuredCurves, scale: Scale) -> ItemResult:
     """
     rows: list[Row] = []
     for q, law in product(_orders(scale), _LAWS):
-        row: Row = {"network": f"ER_{q}", "law": law, "routing": _LAWS[law]}
+        row: dict[str, Any] = {"network": f"ER_{q}", "law": law, "routing": _LAWS[law]}
         for pattern in _PATTERNS:
             searched, light = (
                 curves[_curve(q, law, pattern, loads)] for loads in (saturating_loads(scale), _AT_LATENCY)

@@ -68,8 +68,7 @@ class PolarStar(TabledTopology):
 
         Args:
             q: order of the structure graph's field, a prime power from 2 to 128.
-            supernode: `iq` (the default), `paley`, `complete`, `bdf` or `cayley`; with `radix`, by default any
-                of these.
+            supernode: a kind of SUPERNODE_KINDS, by default `iq`; with `radix`, by default any of them.
             degree: d', the degree of the supernode.
             radix: the network radix k' = q + 1 + d', instead of q and degree.
 
@@ -218,12 +217,17 @@ class PolarStar(TabledTopology):
 
     @cached_property
     def _quadric_matrix(self) -> npt.NDArray[np.bool_]:
-        """The links inside a quadric's supernode, including those of the self-loop: bool array, m x m."""
+        """The links inside a quadric's supernode, including those of the self-loop: bool array, m x m.
+
+        A loop that would take two ports of a router, as those of Cayley supernodes, is left out: no shortest
+        path between supernodes needs it.
+        """
         matrix = self.supernode.adjacency_matrix.copy()
         everyone, image = np.arange(self.order), self.supernode.image
         matrix[everyone, image] = matrix[image, everyone] = True
         matrix[everyone, everyone] = False
-        return matrix
+        fits = (matrix.sum(axis=1) <= self.supernode.degree + 1).all()
+        return matrix if fits else self.supernode.adjacency_matrix
 
     # ---- minimal routes ----
 
