@@ -220,7 +220,7 @@ def _paley(degree: int) -> _GraphAndImage:
 
 
 def _cayley(degree: int) -> _GraphAndImage:
-    """Returns a Cayley graph of a field: x and y are adjacent if x - y is one of Slim Fly's generators X."""
+    """Returns a Cayley graph of a field: x and y are adjacent if x - y is one of the generators X."""
     field = finite_field(_cayley_order(degree))
     elements = np.arange(field.order)
     linked = np.zeros(field.order, bool)
