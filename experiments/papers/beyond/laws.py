@@ -22,15 +22,15 @@ _LAWS = {
     "random neighbour": "ugal-pf:neighbour=random",
     "threshold of the port": "ugal-pf:buffer=port",
     "no detour of two hops": "ugal-pf:triangle=false",
-    "all three, as in the paper": "ugal-pf:neighbour=random,buffer=port,triangle=false",
+    "all three as in the paper": "ugal-pf:neighbour=random,buffer=port,triangle=false",
     "UGAL": UGAL,
-    "UGAL, own lengths": f"{UGAL},lengths=own",
+    "UGAL with own lengths": f"{UGAL},lengths=own",
 }
 PLOT = BarChart(
     ("law",),
     {
-        f"{measure} {pattern}": f"{title}, {name}"
-        for measure, title in (("saturation", "saturation"), ("latency", f"cycles at {_LATENCY_LOAD}"))
+        f"{pattern}{measure}": f"{title}, {name}"
+        for measure, title in (("", "saturation"), (" latency", f"cycles at {_LATENCY_LOAD}"))
         for pattern, name in _PATTERNS.items()
     },
     group="network",
@@ -72,8 +72,8 @@ def laws(curves: MeasuredCurves, scale: Scale) -> ItemResult:
             )
             if not all_complete(searched, light):
                 break
-            row |= measure_columns(f"saturation {pattern}", searched.saturation)
-            row |= measure_columns(f"latency {pattern}", latency_at(light, _LATENCY_LOAD))
+            row |= measure_columns(pattern, searched.saturation)
+            row |= measure_columns(f"{pattern} latency", latency_at(light, _LATENCY_LOAD))
         else:
             rows.append(row)
     return ItemResult({}, rows)
