@@ -40,7 +40,6 @@ _SIZES, _QUICK_SIZES = (13, 19, 25, 31), (5, 7, 9)
 _COPIES, _QUICK_COPIES = (3, 6, 9, 12), (1, 3)
 _AUTHORS_ROUTERS = shared_port()
 _Q, _QUICK_Q = 31, 7  # order of the PolarFly in Table V, and at quick scale
-_FEWER_ENDPOINTS = "quadric with fewer endpoints MIN"  # label of a curve of Fig 11
 _GROWN = {"quadric": 2, "nonquadric": 1}  # kind of cluster -> ports that each copy adds
 
 
@@ -207,10 +206,10 @@ def sizes(curves: MeasuredCurves) -> Values:
 def grown_curves(scale: Scale) -> list[Curve]:
     """Returns the curves of Fig 11: ER_31 with copied clusters under uniform traffic.
 
-    UGAL is simulated only with the fewest and the most copies, and UGAL_PF, which the paper has, only at
-    quick scale. The number of endpoints per router is half the network radix that the authors' published
-    generator would produce: q + 1, plus two for each copy of the quadrics or one for each copy of another
-    cluster. With the most copies of the quadrics, half of the mean degree is another reading.
+    The number of endpoints per router is half the network radix that the authors' published generator would
+    produce: q + 1, plus two for each copy of the quadrics or one for each copy of another cluster. UGAL is
+    simulated only with the fewest and the most copies. To save time, only the quick scale has UGAL_PF, which
+    the paper has, and half of the mean degree as endpoints with the most copies of the quadrics.
     """
     q, copies = (5, _QUICK_COPIES) if scale.quick else (31, _COPIES)
     ends = (copies[0], copies[-1])
@@ -229,9 +228,14 @@ def grown_curves(scale: Scale) -> list[Curve]:
             ),
         )
     }
-    most = f"quadric:{copies[-1]}"
-    mean_degree = network("PF", "polarfly", q=q, expand=most).graph().degrees.mean()
-    fabrics[_FEWER_ENDPOINTS] = polarfly(q, "min", most, round(float(mean_degree) / 2))
+    if scale.quick:
+        most = f"quadric:{copies[-1]}"
+        mean_degree = network("PF", "polarfly", q=q, expand=most).graph().degrees.mean()
+        fewer = round(float(mean_degree) / 2)
+        fabrics |= {
+            f"+{copies[-1]} quadric with {fewer} endpoints {name}": polarfly(q, routing, most, fewer)
+            for routing, name, _ in names
+        }
     return _curves(fabrics, (UNIFORM,), scale)
 
 
@@ -249,7 +253,6 @@ def grown(curves: MeasuredCurves) -> Values:
     most = f"+{max(_COPIES)}"
     return {
         "quadric": lambda: _change(throughput(f"{most} quadric"), throughput("+0")),
-        "quadric fewer": lambda: _change(named[_FEWER_ENDPOINTS, UNIFORM].saturation, throughput("+0")),
         "other": lambda: _change(throughput(f"{most} nonquadric"), throughput("+0")),
         "other at 10 %": lambda: throughput("+3 nonquadric"),
         "other at 39 %": lambda: throughput(f"{most} nonquadric"),
