@@ -114,52 +114,52 @@ def test_a_random_detour_that_is_too_occupied_is_not_taken():
 # ---- the law of simulated sources ----
 
 
-@pytest.mark.usefixtures("compiled_kernels")
-class TestSimulatedSources:
-    """One source, whose ports are told that flits wait beyond them."""
+def first_links(occupied, **decision):
+    """Returns the share of packets that take detours, and the packets on each link of the source.
 
-    @staticmethod
-    def first_links(occupied, **decision):
-        """Returns the share of packets that take detours, and the packets on each link of the source."""
-        tables = polarfly_tables(5, 1, "ugal-pf")
-        destination = next(
-            d
-            for d in range(ER_5.routers)
-            if int(ER_5.next_hops(SOURCE, d)) == ER_5.neighbours(SOURCE)[0] != d
-        )
-        pattern = Pattern("one", ER_5.routers, matrix=((SOURCE, destination, 1.0),))
-        network = make_network(
-            tables,
-            Workload(pattern=pattern, load=0.05),
-            RouterSettings(),
-            Decision(law="threshold", **decision),
-            1,
-        )
-        network.counts[of.WINDOW_BEGIN] = 0
-        own = slice(*tables.link_starts[SOURCE : SOURCE + 2])
-        network.used[link_ports(tables)[own]] = occupied
-        run(network, 2 * 20_000, False)
-        sent = network.outputs[link_ports(tables)[own], of.FLITS_SENT] / 4
-        return network.counts[of.DETOURED_COUNT] / network.counts[of.DELIVERED], sent
-
-    @pytest.mark.parametrize(
-        ("decision", "flits", "detours"),
-        [
-            ({}, 21, False),  # 2/3 of 32 flits
-            ({}, 22, True),
-            ({"buffer": "port"}, 85, False),  # 2/3 of four times 32 flits
-            ({"buffer": "port"}, 86, True),
-        ],
+    The ports of this only source are told that flits wait beyond them.
+    """
+    tables = polarfly_tables(5, 1, "ugal-pf")
+    destination = next(
+        d for d in range(ER_5.routers) if int(ER_5.next_hops(SOURCE, d)) == ER_5.neighbours(SOURCE)[0] != d
     )
-    def test_the_threshold_is_a_share_of_a_channel_or_of_a_port(self, decision, flits, detours):
-        share, _ = self.first_links([flits, 0, 0, 0, 0, 0], **decision)
-        # Own packets add up to 4 flits at a time.
-        assert share == 1 if detours else share < 0.5
+    pattern = Pattern("one", ER_5.routers, matrix=((SOURCE, destination, 1.0),))
+    network = make_network(
+        tables,
+        Workload(pattern=pattern, load=0.05),
+        RouterSettings(),
+        Decision(law="threshold", **decision),
+        1,
+    )
+    network.counts[of.WINDOW_BEGIN] = 0
+    own = slice(*tables.link_starts[SOURCE : SOURCE + 2])
+    network.used[link_ports(tables)[own]] = occupied
+    run(network, 2 * 20_000, False)
+    sent = network.outputs[link_ports(tables)[own], of.FLITS_SENT] / 4
+    return network.counts[of.DETOURED_COUNT] / network.counts[of.DELIVERED], sent
 
-    def test_detours_start_at_the_least_occupied_or_at_a_random_neighbour(self):
-        occupied = [120, 0, 40, 40, 40, 40]
-        _, sent = self.first_links(occupied)
-        assert sent[1] == sent.sum() > 200
-        _, sent = self.first_links(occupied, neighbour="random")
-        assert sent[0] == 0
-        assert np.all(np.abs(sent[1:] - sent.sum() / 5) < 4 * sent.sum() ** 0.5)
+
+@pytest.mark.usefixtures("compiled_kernels")
+@pytest.mark.parametrize(
+    ("decision", "flits", "detours"),
+    [
+        ({}, 21, False),  # 2/3 of 32 flits
+        ({}, 22, True),
+        ({"buffer": "port"}, 85, False),  # 2/3 of four times 32 flits
+        ({"buffer": "port"}, 86, True),
+    ],
+)
+def test_the_threshold_is_a_share_of_a_channel_or_of_a_port(decision, flits, detours):
+    share, _ = first_links([flits, 0, 0, 0, 0, 0], **decision)
+    # Own packets add up to 4 flits at a time.
+    assert share == 1 if detours else share < 0.5
+
+
+@pytest.mark.usefixtures("compiled_kernels")
+def test_detours_start_at_the_least_occupied_or_at_a_random_neighbour():
+    occupied = [120, 0, 40, 40, 40, 40]
+    _, sent = first_links(occupied)
+    assert sent[1] == sent.sum() > 200
+    _, sent = first_links(occupied, neighbour="random")
+    assert sent[0] == 0
+    assert np.all(np.abs(sent[1:] - sent.sum() / 5) < 4 * sent.sum() ** 0.5)
