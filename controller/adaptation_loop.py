@@ -1,4 +1,4 @@
-"""The adaptive loop: applies an adaptive law to the queues of each switch and returns the changed groups."""
+"""The adaptive loop: an adaptive law computes each switch's groups from its queues."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _USUAL_FRAME_BYTES = 1000
 
 
 def step_s(rate_bps: int, queue_packets: int) -> float:
-    """Returns the period of the adaptive loop in seconds, 0.05 to 1.
+    """Returns the period of the adaptive loop, which is between 0.05 and 1 s.
 
     Args:
         rate_bps: rate of the links.
@@ -77,7 +77,7 @@ class AdaptiveLoop:
         return taken
 
     def use_routing(self, name: str) -> None:
-        """Changes the parameters of the adaptive law and its control; the detours in use are kept.
+        """Changes the parameters of the law and those of the control of groups; detours in use are kept.
 
         Args:
             name: name of the plan's routing with the new parameters.
@@ -93,7 +93,7 @@ class AdaptiveLoop:
             self._adapters[datapath_id] = self._adapter(datapath_id)
 
     def use_plan(self, plan: RoutePlan) -> None:
-        """Switches to another plan, whose groups may have other candidate paths; detours in use are kept.
+        """Replaces the plan; groups may have other candidate paths in the new one. Detours in use are kept.
 
         Args:
             plan: the plan to which the switches are being updated.

@@ -192,7 +192,8 @@ class PlanApp:
         """Takes charge of the fabric once all switches have connected, or the missing ones are late.
 
         A controller in charge replaces the rules of an earlier controller; until then, switches keep them.
-        The plan for the current failures mostly consists of rules that these switches already have.
+        If anything has failed or is drained, it replans first: the switches already have most rules of that
+        plan.
         """
         missing = self._installer.missing()
         taking_over = self._installer.count(Stage.DESCRIBED) > 0

@@ -3,8 +3,8 @@
 A link is usable while both of its ports are up, both of its switches have their rules, and it is not held
 down. A link that goes down repeatedly is held down for increasing times once it comes back: fast failover has
 no memory, and traffic would follow every flap. The links of a switch that connects without rules are held
-down until it has them and a plan avoids these links: they come up one by one, and a switch that has few links
-yet could not pass on the packets that its neighbours send to it.
+down until the switch has its rules and a plan avoids these links, because they come up one by one: a switch
+with only a few links up could not pass on the packets that its neighbours send to it.
 
 To hold a link down, the controller sets one of its ports down, so that neither switch uses it. If the link is
 held down because one of its switches is lost or has no rules, the controller sets down the port of the other
@@ -29,7 +29,7 @@ FLAPS, FLAP_WINDOW_S = 3, 10.0
 FIRST_HOLD_S, LONGEST_HOLD_S = 0.5, 16.0
 # A switch counts as lost this long after its connection ended.
 LOST_AFTER_S = 0.2
-# A held-down port that someone else sets up is set down again after at least this time.
+# A held-down port that someone else brings up is set down again after at least this time.
 REPEAT_S = 0.5
 # Replanning waits until nothing has changed for SETTLE_S, but at most LONGEST_WAIT_S: one failure of a switch
 # arrives as many port events.
@@ -159,7 +159,7 @@ class FabricState:
             self._note_change(now_s, [], router)
 
     def admit(self, now_s: float) -> list[SetPort]:
-        """Ends the hold-down of the links of those returning switches that the last plan avoids.
+        """Admits the returning switches that the last plan avoids: ends the hold-down of their links.
 
         Call it while all switches have that plan installed and no other is being made.
         """
@@ -175,13 +175,13 @@ class FabricState:
         return commands
 
     def adopt(self, router: int, port: int) -> None:
-        """Records a port that an earlier controller set down, so that this controller sets it up again."""
+        """Records a port that an earlier controller set down, so that this controller brings it up again."""
         record = self._by_end.get((router, port))
         if record:
             record.set_down.add((router, port))
 
     def release_adopted(self) -> list[SetPort]:
-        """Sets up the ports recorded by `adopt`, except those of links that are held down.
+        """Brings up the ports recorded by `adopt`, except those of links that are held down.
 
         Call it once all switches have described their state.
         """
@@ -209,7 +209,7 @@ class FabricState:
     # ---- queries ----
 
     def seen_by_neighbour(self, router: int, absent: Collection[int]) -> bool:
-        """Returns whether the port toward a router is up at any of its neighbours, except absent ones."""
+        """Returns whether any neighbour of a router, except absent ones, has its port to the router up."""
         ends = (end for record in self._records_of(router) for end in record.ends)
         return any(end[0] != router and end[0] not in absent and self._port_up(end) for end in ends)
 
@@ -274,10 +274,10 @@ class FabricState:
         return _set_down(record, now_s)
 
     def _release(self, record: _LinkRecord) -> list[SetPort]:
-        """Sets up the ports of a link that a controller set down, unless the link is still held down.
+        """Brings up a link's ports if a controller set them down, unless the link is still held down.
 
-        A disconnected switch cannot receive commands. Its ports stay recorded here and are set up when it is
-        back; the switch's own note (`Installer.set_port`) may be lost by then.
+        A disconnected switch cannot receive commands. Its ports stay recorded here and are brought up when it
+        is back; the switch's own note (`Installer.set_port`) may be lost by then.
         """
         if record.held:
             return []
@@ -294,7 +294,7 @@ class FabricState:
     def _note_change(self, now_s: float, records: Iterable[_LinkRecord], router: int | None = None) -> None:
         """Records that some links, and perhaps a switch, have changed.
 
-        The cost does not depend on the number of links, because a switch can report any number of changes.
+        The cost must not depend on the number of links, because a switch can report any number of changes.
         """
         self.changes += 1
         dead: dict[_Key, bool] = {record.link: record.dead for record in records}
@@ -321,7 +321,7 @@ def _set_down(record: _LinkRecord, now_s: float) -> list[SetPort]:
     If one of its switches is lost or has no rules, the port of the other switch is set down.
 
     Does nothing while a port of the link is administratively down: a port that someone else set down must not
-    be set up later by this controller.
+        be brought up later by this controller.
     """
     end = next((end for end in record.ends[::-1] if end[0] not in record.held_for), record.ends[1])
     if end in record.admin_down or record.set_down & record.admin_down:

@@ -6,9 +6,9 @@ translates.
 A switch that connects is queried for its groups and rules, and sent only the differences from its plan. It is
 ready when it has answered the barrier after the last message and has reported no error. PolarLab recognises
 its own rules by their cookie, which contains its mark and the rule's fingerprint; all other rules are left
-alone. If a switch has far more of PolarLab's rules than its plan, all of them are deleted before the plan is
-sent. The ready switches go from one plan to the next together, in rounds (`routing.replan.update_order`); a
-round starts when all barriers of the previous round are answered.
+alone. If a switch has far more of PolarLab's rules than its plan has, all of them are deleted before the plan
+is sent. The ready switches go from one plan to the next together, in rounds (`routing.replan.update_order`);
+a round starts when all barriers of the previous round are answered.
 """
 
 from __future__ import annotations
@@ -238,7 +238,7 @@ class Installer:
         """Starts to replace an earlier controller's rules, which switches keep until this call.
 
         Returns:
-            The messages that bring the switches that connected with such rules to the plan.
+            The messages that bring the switches with such rules to the plan.
         """
         self._in_charge = True
         waiting = [(key, p) for key, p in self._switches.items() if p.stage is Stage.DESCRIBED]
@@ -382,11 +382,11 @@ class Installer:
         return datapath_id in self._switches
 
     def foreign_rules(self, datapath_id: int) -> int:
-        """Returns the number of rules that a switch had when it connected but PolarLab had not installed."""
+        """Returns the number of rules that a switch had when it connected and that are not PolarLab's."""
         return self._switches[datapath_id].foreign_rules
 
     def noted_ports(self, datapath_id: int) -> frozenset[int]:
-        """Returns the ports that an earlier controller had set down when a switch connected."""
+        """Returns a switch's ports that an earlier controller had set down before the switch connected."""
         return self._switches[datapath_id].noted_ports
 
     def count(self, stage: Stage) -> int:

@@ -1,8 +1,8 @@
 """The controller's pulse: it wakes up many times a second, so that its parent can see whether it runs.
 
-The kernel counts how often a process ran (/proc/PID/schedstat). A process that waits for an event does not
-run, nor does one that was stopped, and its state does not always show which: a frozen control group leaves
-it asleep. With a pulse, only a stopped process does not run.
+The kernel counts how often a process ran (/proc/PID/schedstat). Neither a process that waits for an
+event nor a stopped one runs, and the state of a process does not always distinguish the two: in a frozen
+control group, it is still `sleeping`. With a pulse, only a stopped process does not run.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ EVERY_S = 0.05
 
 @contextlib.contextmanager
 def beating() -> Iterator[None]:
-    """Keeps the pulse up in the block: a timer whose signal wakes the main thread and does nothing else."""
+    """Runs the pulse during the block: a timer whose signal wakes the main thread and does nothing else."""
     signal.signal(signal.SIGALRM, lambda *_: None)
     signal.setitimer(signal.ITIMER_REAL, EVERY_S, EVERY_S)
     try:

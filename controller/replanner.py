@@ -35,7 +35,7 @@ class Replan:
         rounds: the changes from the previous plan, in order.
         rules: number of changed rules and groups.
         cut_off: the first few pairs of live routers without a path between them, as text.
-        cut_off_pairs: number of such ordered pairs.
+        cut_off_pairs: number of all such pairs, ordered.
         crossing_pairs: number of ordered pairs of live routers that only drained links or switches connect.
         seconds: time to compile and prove the plan.
         unhurried: whether the update is not urgent: everything that the previous plan uses still works.
@@ -57,7 +57,7 @@ class Replan:
     refusal: str | None = None
 
     def report(self, seconds: float) -> Replanned:
-        """Returns the report of the plan; all switches got it within `seconds` of the start of planning."""
+        """Returns the report that all switches got the plan, `seconds` after the start of planning."""
         return Replanned(
             failed=self.failure.name,
             rules=self.rules,
@@ -90,7 +90,7 @@ class Replanner:
         return self._drain
 
     def ask_for(self, drain: Drain) -> None:
-        """Requests a drain, which replaces the previous one; a plan for it is due then."""
+        """Requests a drain, which replaces the previous one and makes a new plan due."""
         self._drain = drain
 
     def plan_due(self, now_s: float) -> bool:
@@ -98,10 +98,10 @@ class Replanner:
         return self._drain != self._current.drain or self.state.plan_due(now_s)
 
     def begin(self) -> Callable[[], Replan]:
-        """Returns the computation of a plan for the current failures and drain, for `finish`.
+        """Returns a function that computes a plan for the current failures and drain, for `finish`.
 
-        It takes long, and may be called in another thread. The fabric's state may change meanwhile; such a
-        change makes the next plan due.
+        The computation takes long, and may run in another thread. The fabric's state may change meanwhile;
+        such a change makes the next plan due.
         """
         failure, self._asked = self.state.failure(), self._drain
         returning = self.state.returning
@@ -109,10 +109,10 @@ class Replanner:
         return partial(_replan, self._original, self._current, failure, self._asked, returning, self._provers)
 
     def finish(self, replan: Replan) -> Replan:
-        """Takes a computed plan as the current one, and returns it.
+        """Makes a computed plan the current one, and returns `replan` with `unhurried` set.
 
-        It is the previous plan if the proof failed. A drain whose plan fails its proof is refused, and the
-        previous drain stays.
+        If the proof failed, `replan` has the previous plan. A drain whose plan fails its proof is refused,
+        and the previous drain stays.
         """
         if replan.refusal and self._drain == self._asked:
             self._drain = replan.drain

@@ -82,7 +82,7 @@ class Connected(Report):
 
 @dataclass(frozen=True)
 class Foreign(Report):
-    """A switch that does not belong to the fabric connected; it is left alone."""
+    """A switch connected that does not belong to the fabric; it is left alone."""
 
     event: ClassVar[str] = "foreign"
     dpid: int
@@ -307,10 +307,10 @@ class Warnings:
 
 
 def die(reason: str) -> NoReturn:
-    """Reports an error and ends the process at once, rather than run without one of its threads.
+    """Reports an error and ends the process at once: it must not run without one of its threads.
 
     Args:
-        reason: the error in words, unless the code of a plug-in raised it.
+        reason: the error in words; not used if the code of a plug-in raised the error.
     """
     failure = plugin_failure(sys.exc_info()[1])
     try:

@@ -185,7 +185,7 @@ def serve(arguments: argparse.Namespace) -> None:
 
 
 def _replanner(arguments: argparse.Namespace, plan: RoutePlan, prover: Prover) -> Replanner:
-    """Creates the replanner, with the drains of an earlier controller and the ports that it set down."""
+    """Creates the replanner, with an earlier controller's drains and the ports that it had set down."""
     replanner = Replanner(plan, prover)
     if arguments.drained is not None:
         replanner.ask_for(drain_named(plan.topology, arguments.drained.split(",")))
@@ -195,7 +195,7 @@ def _replanner(arguments: argparse.Namespace, plan: RoutePlan, prover: Prover) -
 
 
 def _drain_requests(descriptor: int | None, plan: RoutePlan) -> Callable[[], Drain | None]:
-    """Returns a function that returns the drain requested by the parent since its last call, or None."""
+    """Returns a function that returns the drain that the parent requested since its previous call."""
     if descriptor is None:  # no parent
         return lambda: None
     connection = socket.socket(fileno=descriptor)
@@ -271,7 +271,7 @@ def parse_ports(text: str, routers: int) -> list[tuple[int, int]]:
     """Returns (router, port number) for each port in a text such as `s4:2,s5:1`.
 
     Args:
-        text: the ports; empty for none.
+        text: the ports; empty for no ports.
         routers: number of routers of the fabric.
 
     Raises:

@@ -1,1 +1,1 @@
-"""Mininet networks of real switches: launches, shapes and takes them down."""
+"""Mininet networks of real switches: launches them, shapes their links, and takes them down."""

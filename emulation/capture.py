@@ -50,7 +50,7 @@ class Capture:
         self._over = threading.Event()
 
     def start(self, network: Any, point: CapturePoint, folder: Path) -> None:
-        """Starts a capture; `wait_until_listening` waits until it sees packets."""
+        """Starts a capture, which may miss packets until `wait_until_listening` returns."""
         argv = ["tcpdump", "-i", point.interface, "-U", "-w", "-", "-Z", "root"]
         # tcpdump writes to a pipe: hosts cannot write into the folder, and a host's root could take over any
         # file that a program on the host has open.
@@ -67,7 +67,7 @@ class Capture:
         writer.start()
 
     def wait_until_listening(self) -> None:
-        """Waits until all captures see packets.
+        """Waits until all captures are ready to see packets.
 
         Raises:
             CommandError: tcpdump cannot capture at an interface.

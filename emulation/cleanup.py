@@ -3,12 +3,12 @@
 Every process of a fabric has a mark in its environment that names the process that started it
 (`emulation.subprocesses`). If that process has ended and nobody holds the lock, the marked processes are left
 over from a crashed fabric. Clean-up ends only these, removes the run directory, and restores the settings of
-the kernel's search for equal memory pages. Containers have other PID namespaces; their processes belong to
-fabrics with their own lock. The mark also names a PID namespace: for processes on a fabric's hosts, that of
-the process that started the fabric. Network namespaces and interfaces have no names outside their processes
-and vanish with them. Anyone can write a mark, so clean-up considers only processes of its own user and, on
-hosts, of the hosts' users. The process of the live page has no mark, because an attacker who controls the
-process could change it; `page_keeper` identifies it instead.
+the kernel's search for equal memory pages. Of the processes in other PID namespaces, it ends only those
+whose mark names its own PID namespace: they run on a fabric's hosts. The others are in containers, whose
+fabrics have their own lock. Network namespaces and interfaces have no names outside their processes and
+vanish with them. Anyone can write a mark, so clean-up considers only processes of its own user and, on hosts,
+of the hosts' users. The process of the live page has no mark, because an attacker who controls the process
+could change it; `page_keeper` identifies it instead.
 """
 
 from __future__ import annotations
@@ -228,9 +228,9 @@ def described(processes: Sequence[MarkedProcess]) -> str:
 
 
 def marked_processes() -> list[MarkedProcess]:
-    """Returns the processes that fabrics started, except ancestors of this process and those in containers.
+    """Returns the processes that fabrics outside containers started, except ancestors of this process.
 
-    The machine sees the processes of a container, but not the lock of its fabrics.
+    Fabrics in containers are excluded, because the machine sees their processes but not their lock.
     """
     return _processes(lambda pid: _mark(pid) is not None)
 
@@ -267,8 +267,8 @@ def _is_removable(pid: int) -> bool:
 def _is_left_page(pid: int) -> bool:
     """Returns whether a process serves a live page and the program that started the page has ended.
 
-    The starter has a thread that is named after the page's process. That process can change neither this name
-    nor its own user, which no other process has.
+    The starter has a thread that is named after the page's process. The page's process can change neither
+    this name nor its own user, and no other process has the same user.
     """
     found = _OF_PAGE.search(process_file(pid, "status"))
     if found is None:
@@ -292,10 +292,10 @@ def page_keeper(page: int) -> bytes:
 
 
 def _mark(pid: int) -> str | None:
-    """Returns the mark of a process in our PID namespace, or on a host of a fabric in our PID namespace.
+    """Returns the mark of a process that is in our PID namespace, or on a host of a fabric started there.
 
     Returns:
-        The mark; None if it has none, is in another namespace, or belongs to another user.
+        The mark; None if the process has none, is in any other namespace, or belongs to another user.
     """
     own, user = process_namespace(os.getpid()), _user(pid)
     try:

@@ -1,8 +1,8 @@
 """Fault injection into a running fabric: failures of links, switches, and switch programs.
 
 A link fails when one end of its veth pair is set down: the other end loses its carrier, as with a pulled
-cable. The chosen end is one that the controller does not set down itself (`controller.fabric_state`): the
-failed switch's own end if there is one, else the end at the lower router.
+cable. The chosen end is one that the controller does not set down itself (`controller.fabric_state`): if a
+switch failed, the end at this switch, else the end at the router with the lower index.
 """
 
 from __future__ import annotations
@@ -110,7 +110,7 @@ class FaultInjector:
         return [link for link in self._topology.link_list if component.covers(link)]
 
     def _host_end(self, host: Host) -> tuple[int, list[int]]:
-        """Returns the switch's end of a host's link: the router, and a list with its port."""
+        """Returns the switch's end of a host's link: the router, and a list with the port."""
         return host.router, [self._topology.host_port(host.router, host.index)]
 
     def _start_unless_failed(self, router: int) -> None:

@@ -31,7 +31,7 @@ def listening_sessions(sessions: Collection[int], deadline_s: float = math.inf) 
     Args:
         sessions: session ids.
         deadline_s: time on the clock of `time.monotonic` at which the search ends; the sessions found by then
-            are returned. Programs on hosts may have any number of processes and sockets.
+            are returned. The search has a limit because a host's programs may have any number of sockets.
     """
     limit = partial(takewhile, lambda _: time.monotonic() < deadline_s)
     listening: set[int] = set()

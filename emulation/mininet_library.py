@@ -1,4 +1,4 @@
-"""Mininet's classes; `tests/unit/emulation/test_mininet_library.py` lists all that is used of them.
+"""Mininet's classes; `tests/unit/emulation/test_mininet_library.py` lists all that PolarLab uses.
 
 Mininet 2.3.0 compares versions with a class of distutils, which Python 3.12 removed. While Mininet is
 imported, a stand-in replaces distutils. On older versions of Python, the stand-in also keeps out

@@ -177,7 +177,7 @@ class FabricNetwork(Mininet):  # type: ignore[misc]
         finish_all([vswitch.start_cache_flush() for vswitch in self._running_vswitches()])
 
     def ingress_drops(self) -> dict[str, int]:
-        """Returns the packets that switches dropped at ingress because the host may not send them.
+        """Counts the packets that switches dropped at ingress because the host may not send them.
 
         Rules of each switch count them by port.
 
@@ -303,7 +303,7 @@ class FabricNetwork(Mininet):  # type: ignore[misc]
         return {host.name: host.space.pid for host in self.hosts if host.space}
 
     def _machine_names(self) -> dict[str, str]:
-        """Returns host name -> hostname in its namespace, in which underscores are not allowed."""
+        """Returns host name -> the host's own hostname, which must not contain underscores."""
         hosts = hosts_of(self.settings.topology, self.settings.hosts_per_router)
         return {host.name: host.name.replace("_", "-") for host in hosts}
 
@@ -318,7 +318,7 @@ def _lines(dump: str) -> tuple[str, ...]:
 def launched(settings: NetworkSettings, progress: Progress = lambda _step: None) -> Iterator[FabricNetwork]:
     """Yields a fabric that the caller builds and starts, and always takes it down at the end.
 
-    All processes that the fabric's nodes and its users started end with it.
+    All processes that nodes and users of the fabric started end with it.
 
     Args:
         settings: the description of the fabric.

@@ -76,7 +76,7 @@ def write_name_files(folder: Path, topology: Topology, hosts_per_router: int) ->
     """Writes the nodes' /etc/hosts and /etc/resolv.conf into a folder.
 
     Args:
-        folder: the folder; it must exist as long as the nodes.
+        folder: the folder, which must exist as long as the nodes do.
         topology: the graph of routers.
         hosts_per_router: concentration p, the number of hosts at each router that has hosts.
 
@@ -205,7 +205,7 @@ def _mount(names: Mapping[Path, Path]) -> None:
 
 
 def _set_protocols() -> None:
-    """Turns IPv6 off, as its router solicitations would be foreign packets, and ignores claims about MTUs."""
+    """Turns IPv6 off (no foreign router solicitations); ignores unverified ICMP errors about MTUs."""
     _PATH_MTU_SETTING.write_text(_ONLY_VERIFIED)
     for setting in _IPV6_SETTINGS:
         if setting.exists():
@@ -229,8 +229,8 @@ def _set_up(node: Any, spec: LinkSpec) -> None:
     """Sets a node's interfaces up.
 
     Hosts compute checksums in software, because a veth does not and the userspace datapath forwards frames
-    unchanged. Switch ports are promiscuous from the start: if the switch set this itself, each port would
-    notify the programs of all its neighbours.
+    unchanged. Switch ports are promiscuous from the start: if the switch's program set this, each port would
+    notify the programs of all neighbours.
     """
     names = _interfaces(node)
     flags = IFF_UP | IFF_PROMISC if isinstance(node, FabricSwitch) else IFF_UP

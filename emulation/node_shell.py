@@ -5,9 +5,9 @@ Here open files keep them alive, too, so that the interfaces, addresses and moun
 shell.
 
 The shell's prompt marks the end of a command. A command such as `exec 2>&-` may prevent the prompt from being
-printed. Then the command has ended when the shell waits in the kernel at the same place where it waited for
-its first line. A shell that is stopped, or that does not answer there, is killed. Every wait for a host's
-shell has a limit, because programs on the host may stop, trace or replace the shell.
+printed. In that case, the command counts as ended once the shell waits at the point in the kernel where it
+waited for its first line. A shell that is stopped, or does not answer at that point, is killed. Every wait
+for a host's shell has a limit, because programs on the host may stop, trace or replace the shell.
 
 A shell ignores the hang-up of its terminal, and the programs that it starts inherit this. Programs in the
 background outlive the shell and keep the terminal that it leaves.
@@ -49,7 +49,7 @@ _side_by_side: list[list[LastingNode]] = []  # the nodes of each active block of
 
 @contextlib.contextmanager
 def shells_side_by_side() -> Iterator[None]:
-    """Starts the shells of all nodes created in the block in parallel; at the end all are ready."""
+    """Starts, in parallel, the shells of all nodes created in the block; at its end all are ready."""
     nodes: list[LastingNode] = []
     _side_by_side.append(nodes)
     try:
@@ -146,7 +146,7 @@ class LastingNode(Node):  # type: ignore[misc]
             self._namespaces = {kind: os.open(f"{folder}/{kind}", os.O_RDONLY) for kind in _NAMESPACES}
 
     def read(self, size: int = 1024) -> str:
-        """Returns output of the shell; while Mininet starts it, the prompt that Mininet expects.
+        """Returns output of the shell or, while Mininet starts the shell, the prompt that Mininet expects.
 
         Raises:
             ShellEnded: the shell has ended.
@@ -161,7 +161,7 @@ class LastingNode(Node):  # type: ignore[misc]
         return text
 
     def write(self, data: str) -> None:
-        """Writes to the shell's terminal; input is lost if nobody reads there and its buffer is full."""
+        """Writes to the shell's terminal; input is lost if it is not read and the buffer is full."""
         with contextlib.suppress(BlockingIOError):
             super().write(data)
 
@@ -300,7 +300,7 @@ class LastingNode(Node):  # type: ignore[misc]
     def waitReadable(self, timeoutms: float | None = None) -> Any:
         """Waits for output of the shell; returns whether there is some.
 
-        Also returns when the running command has ended without a prompt, if there is no time limit.
+        Without a time limit, also returns when the running command has ended without a prompt.
 
         Raises:
             ShellEnded: the shell has ended.
@@ -357,7 +357,11 @@ class LastingNode(Node):  # type: ignore[misc]
         return start_in_namespaces(self.pid, argv, **options)
 
     def open_process(self, number: int) -> int:
-        """Opens a process by its id as the shell sees it; raises ProcessLookupError if it has ended."""
+        """Returns a descriptor of a process, given the id that the shell sees.
+
+        Raises:
+            ProcessLookupError: the process has ended.
+        """
         return os.pidfd_open(number)
 
     @property
@@ -366,7 +370,7 @@ class LastingNode(Node):  # type: ignore[misc]
         return os.ttyname(self.slave)
 
     def _await_prompt(self, reason: str) -> None:
-        """Waits for a prompt; if none comes soon, kills the shell for a reason such as `has not started`.
+        """Waits for a prompt; if none comes soon, kills the shell with a message such as `has not started`.
 
         Raises:
             ShellEnded: the shell has ended, or the prompt does not come.

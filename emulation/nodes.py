@@ -157,7 +157,7 @@ class FabricSwitch(LastingNode, Switch):  # type: ignore[misc]
 
     @classmethod
     def batchStartup(cls, switches: Sequence[FabricSwitch]) -> Sequence[FabricSwitch]:
-        """Starts all switches and returns them when their bridges exist; their databases must be started.
+        """Starts all switches and returns them when their bridges exist; their databases must already run.
 
         Raises:
             CommandError: a switch does not come up.

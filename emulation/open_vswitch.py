@@ -122,7 +122,7 @@ class VSwitch:
     def trigger_frame(self) -> socket.socket | None:
         """Makes a userspace datapath send a frame; returns the connection on which it replies.
 
-        None with the kernel datapath, or without ports.
+        Returns None for the kernel datapath, or if the switch has no ports.
         """
         if self._datapath != "user" or not self.settings.ports:
             return None
@@ -221,7 +221,7 @@ def start_databases(switches: Sequence[VSwitch], run_dir: Path, controller: str)
 
 
 def start_daemons(switches: Sequence[VSwitch], make_room: Callable[[], None] = lambda: None) -> None:
-    """Starts switches in parallel and waits until all their bridges exist; their databases must be started.
+    """Starts switches in parallel and waits until all their bridges exist; their databases must already run.
 
     Args:
         switches: the switches of a fabric.
@@ -263,7 +263,7 @@ def _wait(switches: Sequence[VSwitch], ready: Callable[[VSwitch], bool], part: s
     """Waits until all switches, which start in parallel, are ready.
 
     Raises:
-        CommandError: a process of a switch has ended, or no switch became ready for READY_TIMEOUT_S.
+        CommandError: a process of a switch has ended, or the next switch is not ready within READY_TIMEOUT_S.
     """
     for switch in switches:
         deadline = time.monotonic() + READY_TIMEOUT_S

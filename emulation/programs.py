@@ -34,7 +34,7 @@ _SHELL = "bash"  # the same as at the prompt
 def syntax_error(command: str) -> str | None:
     """Returns the shell's error message about the syntax of a command line, without running it.
 
-    None if the syntax is valid.
+    Returns None if the syntax is valid.
     """
     done = subprocess.run([_SHELL, "-n", "-c", command], capture_output=True, check=False)
     if not done.returncode:
@@ -91,7 +91,7 @@ class OutputFile:
         return taken > 0
 
     def finish(self) -> None:
-        """Reads the rest of the pipe, and appends a note to the file if it does not have all output."""
+        """Reads the rest of the pipe, and appends a note to the file if the file lacks some output."""
         for _ in range(OUTPUT_BYTES // _READ_BYTES):
             before = self.total_bytes
             if not self.take() or self.total_bytes == before:

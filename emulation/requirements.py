@@ -146,7 +146,7 @@ def qdisc_available(options: str) -> bool:
 
 
 def kernel_advice() -> str:
-    """Returns, for messages, where a kernel with all modules that fabrics can use comes from."""
+    """Returns advice, for messages, on where to get a kernel with all modules that fabrics can use."""
     try:
         system = platform.freedesktop_os_release()["ID"]
     except OSError:
@@ -155,7 +155,7 @@ def kernel_advice() -> str:
         source, package = "a package of Ubuntu", f"linux-modules-extra-{platform.release()}"
     else:
         source, package = "Debian's cloud kernel", f"linux-image-cloud-{_ARCHITECTURE}"
-    return f"{source} has it (apt-get install {package}), and so does the VM (vagrant/)"
+    return f"the module is in {source} (apt-get install {package}) and in the VM (vagrant/)"
 
 
 def require_netem() -> None:

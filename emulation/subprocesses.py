@@ -219,7 +219,7 @@ def complete(
 
 
 def _communicate(process: subprocess.Popen[bytes], stdin: bytes, end_s: float) -> list[bytearray]:
-    """Writes a program's input until it ends, and returns its output and error output.
+    """Writes a program's input, and returns its output and error output once it has ended.
 
     Raises:
         OverflowError: the program prints too much.
@@ -267,7 +267,7 @@ def _read(descriptor: int, text: bytearray) -> bool:
 
 
 def _feed(pipe: IO[bytes], content: memoryview) -> memoryview:
-    """Writes as much as fits into a pipe and returns the rest; nothing if nobody reads any more."""
+    """Writes as much as fits into a pipe and returns the rest, which is empty if nobody reads any more."""
     try:
         return content[os.write(pipe.fileno(), content[:_PIPE_BYTES]) :]
     except BrokenPipeError:

@@ -5,8 +5,8 @@ one uses the rate that the strain of the earlier runs suggests. Strain says how 
 invalid. A busy machine adds several kinds of delays, each of which is measured and has a limit. Strain is the
 largest ratio of a delay to its limit.
 
-Results are fractions of a link's capacity, so any rate will do as long as the machine keeps up; higher rates
-have more packets to count.
+Results are fractions of a link's capacity, so any rate will do as long as the machine keeps up; at higher
+rates, there are more packets to count.
 """
 
 from __future__ import annotations
@@ -78,7 +78,7 @@ def with_settled_rate(
 
 
 class RateSearch:
-    """Search for the highest link rate that the machine carries, from the results of trials."""
+    """Searches for the highest link rate that the machine carries, based on the results of trials."""
 
     def __init__(self, first_bps: float, max_bps: float) -> None:
         """Starts the search.
@@ -111,7 +111,7 @@ class RateSearch:
         return None if rate_bps in self._strains else rate_bps
 
     def _suggested_bps(self) -> float:
-        """Extrapolates to the link rate in bit/s with the target strain, assuming strain ~ rate^power."""
+        """Extrapolates the link rate in bit/s at the target strain, assuming strain ~ rate^power."""
         strains = self._strains
         near, *others = sorted(strains, key=lambda rate: (abs(math.log(strains[rate] / AIM_STRAIN)), -rate))
         power = USUAL_POWER

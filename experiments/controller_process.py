@@ -84,8 +84,8 @@ class ControllerProcess(ControllerReports):
             topology: name of the topology's family.
             params: parameters of the topology.
             hosts: hosts per router.
-            routing: name of the routing; the controller of an adaptive one waits for `hand_over` before it
-                listens.
+            routing: name of the routing; the controller of an adaptive routing waits for `hand_over`
+                before it listens.
             listen: address for the switches, in the syntax of `controller.service`.
             log: file to which the controller's standard error is appended.
             local_repair: whether the plan has fast reroute.
@@ -191,7 +191,7 @@ class ControllerProcess(ControllerReports):
     def ask_for_drain(self, components: Sequence[str]) -> None:
         """Asks the controller to drain exactly these components, given by name, like `switch:s3`.
 
-        It reports a plan (`planned_drain`), or why it refuses (`drain_refusal`).
+        The controller then reports a plan (`planned_drain`), or why it refuses (`drain_refusal`).
         """
         self.catch_up()
         self.drained = tuple(components)
@@ -221,7 +221,7 @@ class ControllerProcess(ControllerReports):
             send_queues(self._channel, queues)
 
     def wait_until_listening(self) -> None:
-        """Returns when the plan is proven and switches can connect.
+        """Waits until the plan is proven and switches can connect.
 
         Raises:
             NegativeResult: the plan fails its proof.
@@ -245,7 +245,7 @@ class ControllerProcess(ControllerReports):
             )
 
     def wait_until_installed(self, switches: int, progress: Callable[[int, int], object]) -> Installation:
-        """Returns when all switches have installed their plan.
+        """Waits until all switches have installed their plan.
 
         Args:
             switches: number of switches of the fabric.
@@ -270,7 +270,7 @@ class ControllerProcess(ControllerReports):
         return Installation(connected_s, installed.monotonic_s)
 
     def wait_until_in_charge(self) -> None:
-        """Returns when all switches have installed their plan, or the controller continues without some.
+        """Waits until all switches have installed their plan, or the controller continues without some.
 
         Raises:
             ControllerError: the controller ended or stopped reporting.
@@ -279,7 +279,7 @@ class ControllerProcess(ControllerReports):
             self.wait_for(Installed, Incomplete, timeout_s=SILENCE_TIMEOUT_S)
 
     def wait_until_recovered(self, timeout_s: float) -> bool:
-        """Waits until the installed plan no longer avoids a failure; returns False after the timeout."""
+        """Waits until a plan for the intact fabric is installed; returns False after the timeout."""
         deadline = time.monotonic() + timeout_s
         self.catch_up()
         while self.planned_failure != "none" and time.monotonic() < deadline:

@@ -43,7 +43,7 @@ _Entry = TypeVar("_Entry")
 class Recent(Generic[_Entry]):
     """The latest 10,000 entries of a sequence of any length; indices count all entries.
 
-    The length includes forgotten entries; iterations and slices leave these out.
+    `len` counts forgotten entries, too; iterations and slices leave them out.
     """
 
     def __init__(self) -> None:
@@ -90,7 +90,7 @@ _ERRORS: dict[int, type[PolarLabError]] = {
 
 
 class ControllerReports:
-    """Keeps the reports of a fabric's controller, and of those that replace it after a restart.
+    """Keeps the reports of a fabric's controller, and of controllers that replace it after a restart.
 
     `warnings`, `replans`, `ports_set` and `refusals` keep only the latest 10,000 entries. All times are on
     time.monotonic's clock.
@@ -102,15 +102,15 @@ class ControllerReports:
         detoured: fraction of adaptive buckets that point at detours.
         warnings: problems that controllers worked around.
         replans: plans for failures and drains.
-        ports_set: ports that were set up or down.
+        ports_set: reports of ports that the controller set `down`, or `up` again.
         ports_down: (switch, port) of the ports that are set down.
         planned_failure, planned_drain: names of the failure and of the drain that the current plan is for.
         failed_now: names of the links and switches that the controller considers unusable now, whether it has
             planned for them or not; "none" if there are none.
         held_until_s: link -> end of its hold-down, for unusable links that flapped; their ports may be up.
-        settled: whether all switches have the plan for `failed_now` and the drain, and no other is pending.
+        settled: whether all switches have the plan for `failed_now` and the drain, and no other plan is due.
         listening_s, connected_s, in_charge_s: times of the current controller: when it listened, when the
-            last switch had connected before it was in charge, and when all connected switches had its plan.
+            last switch connected (before it was in charge), and when all connected switches had its plan.
         refusals: rules and groups of the current controller that switches refused.
     """
 
@@ -151,7 +151,7 @@ class ControllerReports:
         self._reader.start()
 
     def catch_up(self) -> None:
-        """Processes the reports that have arrived, unless a thread waits for a report and does so itself.
+        """Processes the reports that have arrived; does nothing while a thread waits for a report.
 
         Raises:
             PolarLabError: the controller reported a fatal error.
@@ -163,7 +163,7 @@ class ControllerReports:
                 self._keep(report)
 
     def latest(self, kind: type[_AnyReport]) -> _AnyReport:
-        """Returns the latest report of a kind since the start.
+        """Returns the latest report of a kind since the controller's start.
 
         Raises:
             ControllerError: the controller has not sent one.
@@ -259,7 +259,7 @@ class ControllerReports:
         self._reports.put(None)
 
     def _keep_oldest(self) -> None:
-        """Processes the oldest waiting reports if too many wait because no caller has processed them."""
+        """Processes the oldest queued reports if too many are queued, because no caller has done so."""
         if self._reports.qsize() <= _MAX_WAITING or not self._processing.acquire(blocking=False):
             return
         try:

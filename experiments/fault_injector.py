@@ -79,7 +79,7 @@ class FaultSchedule:
     """Schedule of faults on a fabric; a context manager that repairs the fabric at its end.
 
     Attributes:
-        planned_before: what the controller's plan avoided before the schedule.
+        planned_before: components that the controller's plan avoided before the schedule started.
         done: the faults that were injected.
     """
 
@@ -96,7 +96,7 @@ class FaultSchedule:
             fabric: the fabric.
             schedule: the faults, times in seconds since the start of the traffic.
             on_event: called with each event.
-            broken: injector that made the faults that are already active; None if there are none.
+            broken: injector of the faults that are already active; None if there are none.
         """
         self._fabric = fabric
         self._schedule = sorted(schedule, key=lambda fault: fault.time_s)

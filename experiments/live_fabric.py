@@ -44,7 +44,7 @@ class LiveFabric(PlannedFabric):
         options, bringup_s, datapath, occupancy, framework: see PlannedFabric.
         network: its Mininet network.
         controller: its controller.
-        active_failures: components that have failed and stay so during a measurement.
+        active_failures: components that have failed and stay failed during a measurement.
     """
 
     network: FabricNetwork
@@ -140,7 +140,7 @@ def prepared_network(options: FabricOptions, on_event: OnEvent) -> Iterator[Fabr
 def controlled(
     options: FabricOptions, network: FabricNetwork, on_event: OnEvent, watching: Watching = unwatched
 ) -> Iterator[LiveFabric]:
-    """Starts a network's controller, yields the fabric once its plan is installed, and stops the controller.
+    """Starts a network's controller, yields the fabric once its plan is installed, then stops the controller.
 
     The same network can be used for several routings in turn: rules of the previous routing are removed.
 
@@ -265,7 +265,7 @@ def open_queues(
         groups: multicast groups of kernel messages that the sockets receive.
 
     Returns:
-        Datapath id -> queues of its ports to switches and hosts whose interfaces exist.
+        Datapath id -> queues of the switch's ports whose interfaces exist.
 
     Raises:
         OSError, MachineError: the machine does not permit it.
@@ -285,7 +285,7 @@ def open_queues(
 
 
 def open_queue_readers(network: FabricNetwork) -> dict[int, QueueReader]:
-    """Opens a reader of the queues of every switch, for the caller to close.
+    """Opens for every switch a reader of its queues, which the caller must close.
 
     Args:
         network: the fabric's network, built.
@@ -321,7 +321,7 @@ def read_host_queues(network: FabricNetwork) -> dict[str, QueueState]:
 
 
 def _read_queue(interface: int) -> QueueState:
-    """Returns the state of the queue of an interface, given its index in the current namespace."""
+    """Returns the state of an interface's queue, given the interface's index in the current namespace."""
     netlink = socket.socket(socket.AF_NETLINK, socket.SOCK_RAW, socket.NETLINK_ROUTE)
     reader = QueueReader(SwitchQueues(netlink.detach(), {interface: _HOST_PORT}))
     try:

@@ -39,11 +39,11 @@ class DrainOutcome:
         planning_ms: time to compute and prove the plan.
         installed_ms: time from the command until all switches had installed the plan.
         milliseconds: time from the command until the drain, or its end, was complete.
-        cut_off: switches that only drained links and switches connect to the largest component of the
-            surviving fabric; one tuple per connected component.
+        cut_off: switches that the drain separates from the largest connected part of the fabric, one tuple
+            per part (`topology.drains.cut_off`).
         crossing_pairs: number of ordered pairs of switches whose traffic still crosses drained links or
             switches, because no other path connects them.
-        ended: whether the drain has ended.
+        ended: whether this is the outcome of a drain's end.
         down: links and switches that are no longer drained, but down; traffic uses them once they are up.
     """
 
@@ -132,7 +132,7 @@ class Maintenance:
         return _outcome(components, after, self._planned(after), began_s, ended=True)
 
     def _planned(self, drain: Drain) -> Replanned:
-        """Replaces the current drain, and returns the report of its plan once all switches have the plan."""
+        """Makes a drain the current one; returns the report of its plan once all switches have that plan."""
         controller = self._fabric.controller
         if not controller.running:
             raise UsageError("the controller must run to divert traffic; start it first")
@@ -153,14 +153,14 @@ class Maintenance:
         return controller.latest(Replanned)
 
     def _failure(self, active_failures: Iterable[Component]) -> Failure:
-        """Combines failed switches and links between switches; ignores hosts' links and the controller."""
+        """Combines failed switches and links between switches; ignores all other components."""
         failed = (e for e in active_failures if e.kind is not ComponentKind.CONTROLLER and e.host is None)
         return failure_of(self._topology, failed)
 
     # ---- the queues ----
 
     def _wait_until_empty(self, drain: Drain, failure: Failure) -> None:
-        """Returns when the packets that are on their way through a drained link or switch have left it.
+        """Waits until the packets that are on their way through a drained link or switch have left it.
 
         Waits first for the queues that lead into a drained link or switch, then for those of drained
         switches. A queue is first in, first out: the packets that waited have left once it was empty or has
@@ -180,7 +180,7 @@ class Maintenance:
                 self._wait_for_queues(places)
 
     def _wait_for_queues(self, places: Collection[Place]) -> None:
-        """Returns when the packets that now wait in the queues of these ports have left."""
+        """Waits until the packets that now wait in the queues of these ports have left."""
         spec = self._fabric.options.links
         full_s = spec.queue_packets * spec.packet_s(spec.max_frame_bytes)
         try:
@@ -213,7 +213,7 @@ def _states(readers: Mapping[int, QueueReader], numbers: Collection[int]) -> dic
 
 
 def _has_left(before: QueueState | None, now: QueueState | None) -> bool:
-    """Returns whether the packets that waited at `before` have left a queue; True if it could not be read."""
+    """Returns whether the packets that waited in a queue at `before` have left it; True if either is None."""
     if before is None or now is None or not now.packets:
         return True
     return now.sent_bytes - before.sent_bytes >= before.waiting_bytes

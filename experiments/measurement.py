@@ -121,7 +121,7 @@ def measure(
     Args:
         fabric: the fabric.
         options: specification of the traffic.
-        check: result of the check of all pairs of hosts, made before.
+        check: result of the earlier check of all pairs of hosts.
         on_event: called with each event.
         companions: programs that run with the traffic, and the callback that stores the measurement.
     """
@@ -215,7 +215,7 @@ def _all_troubles(options: RunTraffic, result: TrafficResult, others: Sequence[s
 
 
 def _all_faults(fabric: LiveFabric, options: RunTraffic, record: FaultRecord) -> FaultRecord | None:
-    """Returns a run's faults, with those that were active before the run at time 0; None without faults."""
+    """Returns a run's faults; those active before the run have time 0. Returns None if there are none."""
     if not (options.faults or fabric.active_failures):
         return None
     before = tuple(InjectedFault(0.0, str(Fault(0.0, component))) for component in fabric.active_failures)
@@ -235,7 +235,7 @@ def _base_times_ms(fabric: LiveFabric, options: RunTraffic) -> dict[int, float]:
 
 
 class _ControllerWork:
-    """The controller's changes of adaptive groups and its warnings, counted from this object's creation."""
+    """The controller's warnings, and its changes to adaptive groups, since this object was created."""
 
     def __init__(self, fabric: LiveFabric) -> None:
         self._fabric, controller = fabric, fabric.controller
@@ -252,7 +252,7 @@ class _ControllerWork:
 
 
 def _with_limit(fabric: LiveFabric, options: RunTraffic) -> RunTraffic:
-    """Sets the maximum length of a warm-up to suit the links' rate, which may have been calibrated."""
+    """Returns options whose limit on the warm-up suits the links' rate, which may have been calibrated."""
     if isinstance(options, TrafficOptions) and options.steady:
         return replace(options, warmup_s=max_warmup_s(fabric.options.links, options.frame_bytes))
     return options

@@ -40,7 +40,7 @@ def check_all_pairs(fabric: LiveFabric, on_event: OnEvent) -> PairCheck:
 
     Raises:
         NegativeResult: a probe does not arrive, takes more hops than the routing's bound or, under minimal
-            routing, fewer; the error names a pair. Or probes arrive damaged, or a process of the fabric
+            routing, fewer (the error names a pair); probes arrive damaged; or a process of the fabric
             ended.
     """
     count = len(fabric.hosts)
@@ -88,7 +88,7 @@ def _probe(fabric: LiveFabric, on_event: OnEvent) -> PairCheck:
 def attempts_needed(loss: float, hops: int, pairs: int) -> int:
     """Returns how often to send missing probes, so that random loss rarely looks like a failure.
 
-    The check of connected pairs then fails with a probability of at most 1e-6.
+    If all pairs are connected, the check then fails with a probability of at most 1e-6.
 
     Args:
         loss: probability that a link loses a packet.

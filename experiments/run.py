@@ -125,7 +125,7 @@ def _measure(
 ) -> tuple[Summary, list[Measurement]]:
     """Runs all replications and writes each as it ends; returns the combined summary and the runs.
 
-    `dropped_before` maps host -> packets that the fabric dropped at ingress before; None for a new fabric.
+    `dropped_before` is host -> packets dropped at ingress before these runs; None for a new fabric.
     """
     traffic, repeat = run.traffic, run.repeat
 

@@ -1,6 +1,6 @@
 """Sweep: each combination of routings, patterns, loads and options, on one fabric that stays up; resumable.
 
-However a sweep ends, its measured points are on the disk, and the same command resumes with the others.
+However a sweep ends, its measured points are on the disk, and the same command measures the others.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ def run_sweep(
     on_event: OnEvent,
     watching: Watching = unwatched,
 ) -> int:
-    """Measures the points of a sweep that a folder does not have yet, and returns their number.
+    """Measures those points of a sweep that its folder does not have yet, and returns their number.
 
     Args:
         specified: specifications of all its points, from `specify_points`.
@@ -94,9 +94,9 @@ def run_sweep(
 
 
 def _check_plans(fabrics: Sequence[FabricOptions]) -> None:
-    """Raises UsageError if the graph does not support a routing, before any point is measured.
+    """Raises UsageError, before any point is measured, if the graph does not support a routing.
 
-    Each plan is made for this check and discarded. If there is only one, the first point makes it anyway.
+    Each plan is made for this check and discarded. A single plan is left to the first point.
     """
     different = {(one.routing, one.local_repair, one.ordered_repair): one for one in fabrics}
     for one in different.values() if len(different) > 1 else ():
@@ -110,7 +110,7 @@ def _at_rate(one: PointOptions, rate_bps: int) -> PointOptions:
 
 
 def _largest_fabric(specified: Sequence[PointOptions]) -> FabricOptions:
-    """Returns the fabric to build first: if possible with link delay or loss, then with the longest queue."""
+    """Returns the fabric with the longest queue, if possible among those with link delay or loss."""
 
     def needs(fabric: FabricOptions) -> tuple[bool, int]:
         return fabric.links.impaired, fabric.links.queue_packets

@@ -40,7 +40,7 @@ _MIN_INTERVAL_NS = 250_000_000
 
 @contextlib.contextmanager
 def naming_ended_process(fabric: LiveFabric) -> Iterator[None]:
-    """Turns the failure of a traffic process into a NegativeResult that names the process that has exited.
+    """Turns a traffic process's failure into a NegativeResult that names the fabric's process that exited.
 
     Args:
         fabric: the fabric; if all its processes run, the failure is passed on unchanged.
@@ -67,7 +67,7 @@ def run_measured_traffic(
         options: specification of the traffic.
         progress: called several times a second with the counts so far.
         starts: called once with the clock, just before the first packet.
-        ends: returns whether to end the traffic early, now.
+        ends: returns whether to end the traffic now, ahead of schedule.
 
     Raises:
         TrafficError: a traffic process failed.
@@ -203,7 +203,7 @@ _INTERVAL_NS = 250_000_000
 def run_program_traffic(
     hosts: int, programs: RunningPrograms, starts: Callable[[Clock], None]
 ) -> TrafficResult:
-    """Starts the clock and returns when the programs have ended.
+    """Starts the clock, waits until the programs have ended, and returns the result.
 
     Args:
         hosts: number of hosts of the fabric.
@@ -223,8 +223,8 @@ def result_without_packets(hosts: int, clock: Clock, seconds: float, *, interrup
 
     Args:
         hosts: number of hosts of the fabric.
-        clock: its start.
-        seconds: its duration.
+        clock: clock of the run, which started with it.
+        seconds: duration of the run.
         interrupted: whether it was stopped early.
     """
     return TrafficResult(

@@ -1,4 +1,4 @@
-"""Names of `import polarlab`, and where each of them is: read by type checkers, editors and `__init__.py`."""
+"""Names in `import polarlab`, with their modules; read by type checkers, editors and `__init__.py`."""
 
 from experiments.comparison.compare import compare as compare
 from experiments.comparison.model import Comparison as Comparison

@@ -1,4 +1,4 @@
-"""Logs of internal errors among the temporary files, which `polarlab clean` removes when they are old."""
+"""Logs of internal errors, kept among the temporary files; `polarlab clean` removes old ones."""
 
 from __future__ import annotations
 

@@ -30,7 +30,7 @@ class SharedFilesError(ImportError):
 
 
 def shared_files() -> list[tuple[str, str]]:
-    """Returns (distribution, path) for each of the project's files that another distribution owns, too."""
+    """Returns (distribution, path) for each of the project's files that another distribution also owns."""
     from importlib.metadata import distributions  # slow to import, and rarely needed
 
     all_files = {one: {*map(str, one.files or ())} for one in distributions(path=[str(_ROOT)])}
@@ -45,7 +45,7 @@ def shared_files() -> list[tuple[str, str]]:
 
 
 def sharing_text(owner: str, path: str) -> str:
-    """Returns the sentence about a file of `shared_files`, with its remedy."""
+    """Returns the error message about a file that `shared_files` found, with a remedy."""
     return f"{owner} and polarlab have both installed {path}; install polarlab in an environment of its own"
 
 
@@ -58,7 +58,7 @@ class _OwnPackages(MetaPathFinder):
     def find_spec(
         self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
-        """Returns the specification of one of the project's packages, else None.
+        """Returns the import specification if the module is one of the project's packages, else None.
 
         Raises:
             SharedFilesError: another distribution has replaced files of the packages.
@@ -72,9 +72,10 @@ class _OwnPackages(MetaPathFinder):
 
 
 def _check_files() -> None:
-    """Raises SharedFilesError if a package is not as it was installed and another distribution owns it, too.
+    """Raises SharedFilesError if a package's files have changed and another distribution owns them, too.
 
-    Sizes show whether a file was replaced; to search the records of all distributions would take 0.1 s.
+    Sizes show whether a file was replaced. Only then are the records of all distributions searched, which
+    takes 0.1 s.
     """
     for record in _ROOT.glob(f"{_DISTRIBUTION}-*.dist-info/RECORD"):  # none in a checkout
         sizes = dict(_RECORDED.findall(record.read_text()))

@@ -1,4 +1,4 @@
-"""The process of a command: its exit status, signals and error stream, and the folders of its programs."""
+"""The process of a command: its exit status, signals, error stream, and folders where it finds programs."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ __all__ = [
 
 
 class ProgressStream:
-    """Standard error, for progress: what cannot be written never disturbs the work.
+    """Standard error, for progress: text that cannot be written never disturbs the work.
 
     If the reader has ended (`polarlab ... 2>&1 | head`), the terminal is gone, or the disk with the log is
     full, this text and all later ones are lost. Standard output that goes to the same reader is lost too. The
@@ -36,7 +36,7 @@ class ProgressStream:
     """
 
     def write(self, text: str) -> int:
-        """Writes a text, or loses it; returns its length."""
+        """Writes a text, or drops it if that fails; returns its length."""
         try:
             sys.stderr.write(text)
         except OSError as error:
@@ -44,7 +44,7 @@ class ProgressStream:
         return len(text)
 
     def flush(self) -> None:
-        """Writes what waits in the buffer, or loses it."""
+        """Writes the buffered text, or drops it if that fails."""
         try:
             sys.stderr.flush()
         except OSError as error:
@@ -64,7 +64,7 @@ class ProgressStream:
         return sys.stderr.encoding
 
     def _give_up(self, error: OSError) -> None:
-        """Redirects standard error to nowhere, or the interpreter would fail to flush it at its end."""
+        """Redirects standard error to nowhere; otherwise the interpreter would fail to flush it at exit."""
         nowhere = os.open(os.devnull, os.O_WRONLY)
         if error.errno == errno.EPIPE and os.path.sameopenfile(sys.stdout.fileno(), self.fileno()):
             os.dup2(nowhere, sys.stdout.fileno())
@@ -79,6 +79,6 @@ def print_line(text: str) -> None:
     """Prints a line on standard error at once, with control characters escaped, if it can be written.
 
     Args:
-        text: the line, without its end.
+        text: the line, without its line feed.
     """
     print(escape_controls(text), file=PROGRESS, flush=True)

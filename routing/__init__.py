@@ -1,1 +1,1 @@
-"""Route plans: the rules and groups of every switch, and the proof that they deliver. No side effects."""
+"""Route plans: rules and groups of all switches, and the proof that they deliver packets. No side effects."""

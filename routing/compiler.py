@@ -52,9 +52,9 @@ class SourceTable:
     Attributes:
         rules: rules of table SOURCE, for untagged IPv4 packets to other routers' hosts.
         groups: the groups that these rules need in addition to the protected groups of the router.
-        choices: if each destination router has its own rule, the number of the group for its packets, in
-            router order, such as `reroute.untagged.group_toward[router]` for the minimal paths; 0 for the
-            router itself. Empty if `rules` are all rules.
+        choices: the number of the group for packets to each destination router, such as
+            `reroute.untagged.group_toward[router]` for minimal paths; adds one rule per router. In router
+            order, 0 for the router itself. Empty if `rules` is complete.
 
     Examples:
         All packets continue along minimal paths:
@@ -75,7 +75,7 @@ class AfterTagTable:
 
     Attributes:
         choices: for each router, in router order, the number of the group for packets to its hosts; 0 if
-            these continue minimally. Empty if all packets do.
+            these continue minimally. Empty if all packets continue minimally.
         groups: these groups.
         unprotected: (destination, link or switch): while that component is dead, such packets to the
             destination are lost.
@@ -321,7 +321,7 @@ def evenly_spaced(items: Sequence[T], most: int, first: int) -> list[T]:
     Args:
         items: any sequence.
         most: the maximum number of items to choose, at least 1.
-        first: index of the first item, modulo their number. Sources that choose among the same items should
+        first: index of the first item, modulo the length. Sources that choose among the same items should
             start at different indices; otherwise all of them would choose the same.
 
     Examples:
@@ -372,7 +372,7 @@ def _switch_plan(design: _RouterDesign, tags: _TagUse, rules: ForwardingRules, *
 def _minimal_rules(
     design: _RouterDesign, rules: ForwardingRules, *, marks: bool
 ) -> list[npt.NDArray[np.intp]]:
-    """Returns the numbers in `rules.store` of a router's rules for tables MINIMAL and (if `marks`) MARKED."""
+    """Returns a router's rules for tables MINIMAL and (if `marks`) MARKED, as numbers in `rules.store`."""
     view = design.view
     groups = design.reroute.untagged.group_toward
     # A marked packet takes the minimal port, dead or alive.
@@ -392,7 +392,7 @@ def _minimal_rules(
 
 @cache
 def _port_groups(ports: tuple[int, ...]) -> tuple[Group, ...]:
-    """Returns one group for each fabric port, which outputs packets to that port whether it is up or down."""
+    """Returns, for each fabric port, a group that outputs packets to it whether the port is up or down."""
     return tuple(map(_port_group, ports))
 
 

@@ -29,8 +29,8 @@ def with_ordered_repair(plan: RoutePlan) -> RoutePlan:
         The plan; `RoutePlan.unprotected` lists destinations without such an alternate.
 
     Raises:
-        UsageError: sources do not forward as in transit, or channel dependencies are cyclic without
-            failures.
+        UsageError: routers forward packets of their own hosts differently from packets in transit, or channel
+            dependencies are cyclic even without failures.
         ParameterError: there are too many alternates to order.
     """
     make_reroute = ordered_search(plan).fast_reroute
@@ -44,8 +44,8 @@ def ordered_search(plan: RoutePlan) -> OrderedSearch:
         plan: a plan with fast reroute.
 
     Raises:
-        UsageError: sources do not forward as in transit, or channel dependencies are cyclic without
-            failures.
+        UsageError: routers forward packets of their own hosts differently from packets in transit, or channel
+            dependencies are cyclic even without failures.
         ParameterError: there are too many alternates to order.
     """
     alternates = 2 * plan.topology.links * plan.topology.routers

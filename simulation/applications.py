@@ -42,8 +42,8 @@ class Phase:
 
     Attributes:
         graph: the messages.
-        unloaded: zero-load latency of one packet of each message on its fastest path, in cycles: int64 array,
-            (messages,), computed by `simulation.timing.fastest_cycles`.
+        unloaded: int64 array, (messages,): zero-load latency, in cycles, of one packet of each message on its
+            fastest path, computed by `simulation.timing.fastest_cycles`.
         iterations: number of iterations, at least 1. Each starts when all messages of the previous one have
             arrived.
     """
@@ -61,8 +61,8 @@ class Iteration:
         phase: index of the phase, from 0.
         begin: cycle in which the iteration started.
         cycles: cycles from the start until all messages had arrived.
-        host_cycles: cycles from the start until each host had received all its messages and finished its
-            computations, int64 array, (H,); 0 for hosts without either.
+        host_cycles: int64 array, (H,): cycles from the start until each host had received all its messages
+            and finished its computations; 0 for hosts without either.
     """
 
     phase: int
@@ -80,7 +80,7 @@ class ApplicationResult:
             measurement window is the whole simulation.
         ideals: ideal times of each phase.
         iterations: the completed iterations.
-        done: cycles from the start of the last iteration to each message's arrival, int64 array, (messages,);
+        done: int64 array, (messages,): cycles from the start of the last iteration to each message's arrival;
             -1 for messages that did not arrive.
     """
 
@@ -114,7 +114,7 @@ def simulate_application(  # noqa: PLR0913  # all that a result depends on
         interventions: changes to the network, each at its own cycle.
 
     Returns:
-        The measurements; after Ctrl-C or a signal, those up to that point.
+        The measurements; only those until Ctrl-C or a signal, if one ended the run.
 
     Raises:
         ParameterError: the messages have a cyclic dependency, the application takes too long, or the flow

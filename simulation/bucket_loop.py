@@ -1,4 +1,4 @@
-"""The adaptive loop of a simulation: the control law of a routing re-points buckets, as the controller does.
+"""The adaptive loop of a simulation: a routing's control law re-points buckets, as a controller would.
 
 Once per period, the law of each switch reads the occupancies of the switch's ports and re-points buckets of
 its adaptive groups (`routing.algorithms.bucket_control`). Unlike in an emulated fabric, the change takes
@@ -29,7 +29,7 @@ class BucketLoop:
     def __init__(
         self, plan: RoutePlan, tables: ForwardingTables, period: int, routers: RouterSettings
     ) -> None:
-        """Creates a loop in which all groups start with minimal paths.
+        """Creates an adaptive loop; at first, all groups use minimal paths.
 
         Args:
             plan: plan of an adaptive routing algorithm.

@@ -68,7 +68,7 @@ class Intervention(Protocol):
 
     @property
     def next_cycle(self) -> int | None:
-        """The cycle of the next change, not before the current one; None after the last change."""
+        """The cycle of the next change, the current cycle at the earliest; None after the last change."""
 
     def act(self, network: State) -> State:
         """Makes the next change, at the start of its cycle, and returns the changed network."""
@@ -90,7 +90,8 @@ class SimulationRun:
         network: the network; its fields may be replaced between periods.
         routers: settings of routers and links.
         progress: called with simulated cycles and arrived packets after every period.
-        interventions: changes to the network, each at its own cycle; in this order within a cycle.
+        interventions: changes to the network, each at its own cycle; changes of the same cycle are made in
+            this order.
         interrupted: whether Ctrl-C or a signal ended the run.
         status: result of the kernel, or DEADLOCKED.
         begin: cycle in which the last iteration of an application started.
@@ -194,7 +195,7 @@ class SimulationRun:
         return False
 
     def _mean_source_lag(self) -> float:
-        """Returns the mean age of the sources' oldest unsent packets in cycles, 0 for empty source queues."""
+        """Returns the mean age of sources' oldest unsent packets in cycles; an empty queue counts as 0."""
         hosts = self.network.hosts
         generated = hosts[hosts[:, KIND] != IDLE, NEXT_GENERATED] >> TIME_BITS
         return float(np.maximum(self.cycles - generated, 0).mean()) if len(generated) else 0.0

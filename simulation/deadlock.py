@@ -62,7 +62,7 @@ def _all_channels(closed: npt.NDArray[np.bool_], network: State) -> npt.NDArray[
 
 
 def find_deadlock(network: State, tables: ForwardingTables, cycle: int) -> Deadlock:
-    """Returns a description of the deadlock, with one dependency cycle, in a network with stuck queues.
+    """Describes the deadlock of a network with stuck queues, including one of its dependency cycles.
 
     Args:
         network: the network.

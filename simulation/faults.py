@@ -3,8 +3,8 @@
 A fault takes effect at the start of its cycle; components that fail in the same cycle fail together. From
 then on, switches apply their groups to the ports that are still up, as Open vSwitch does. A hanging switch
 leaves its links up, so its neighbours do not notice. After the replanning delay (the controller's time to
-detect, plan and install), the switches have a new plan for the fabric as the controller knew it at the
-fault, and ports toward a hanging switch are down.
+detect, plan and install), the switches have a new plan for the fabric as the controller knew it at the time
+of the fault, and ports toward a hanging switch are down.
 """
 
 from __future__ import annotations
@@ -180,7 +180,7 @@ class SimulatedFaults:
         return [link_component(link) for link in self._whole.topology.link_list if component.covers(link)]
 
     def _install_plan(self, cycle: int, known: _ComponentState) -> None:
-        """Installs a plan for the components that the controller knew as down or drained.
+        """Installs a plan for the components that the controller knows to be down or drained.
 
         If the plan fails its proof, the previous one stays.
         """
@@ -215,7 +215,7 @@ class SimulatedFaults:
         return frozenset(e.routers[0] for e in self._now.down if e.kind is not ComponentKind.LINK)
 
     def _failure(self) -> Failure:
-        """Returns the failure that switches see: ports that are down and dead routers."""
+        """Returns the failure that switches see: dead routers, and ports that are down."""
         hang = ComponentKind.HANG
         down = [component for component in self._now.down if component.kind is not hang]
         down += [component for component in self._controller_view.down if component.kind is hang]
@@ -228,7 +228,10 @@ class SimulatedFaults:
         return tables
 
     def _compiler(self) -> PlanCompiler:
-        """Returns the compiler of the installed plan; only this one and the intact plan's stay cached."""
+        """Returns the compiler of the installed plan.
+
+        The cache keeps only this compiler and that of the intact fabric's plan.
+        """
         kept = (id(self._whole), id(self._installed))
         self._compilers = [entry for entry in self._compilers if id(entry[0]) in kept]
         for plan, compiler in self._compilers:
@@ -249,6 +252,6 @@ class SimulatedFaults:
 def _changed(
     before: Sequence[Component], components: Iterable[Component], *, removed: bool
 ) -> tuple[Component, ...]:
-    """Returns the components `before` with the given ones added or, if `removed`, taken away."""
+    """Returns `before` with the given components added or, if `removed`, taken away."""
     others = dict.fromkeys(components)
     return tuple(one for one in before if one not in others) + (() if removed else tuple(others))

@@ -34,7 +34,7 @@ def message_arrays(graph: MessageGraph, packets: Int64) -> tuple[Int64, Int32]:
 
     Args:
         graph: the messages.
-        packets: number of packets of each message, int64 array, (messages,).
+        packets: int64 array, (messages,): number of packets of each message.
     """
     starts, successors = graph.successors()
     messages = np.zeros((len(graph), const.MESSAGE_COLUMNS), np.int64)
@@ -61,10 +61,10 @@ class Ideal:
     """Ideal times of an application: those in a network without contention.
 
     Attributes:
-        message_cycles: cycles from the time each message is ready to the arrival of its last packet over the
-            fastest path, int64 array, (messages,); 0 for computations.
+        message_cycles: int64 array, (messages,): cycles from the time each message is ready to the arrival of
+            its last packet over the fastest path; 0 for computations.
         path_cycles: length of the longest chain of dependencies, with these times.
-        link_cycles: busy time of the most heavily used host link, over both directions of all host links.
+        link_cycles: busy time of the most heavily used host link; its two directions count separately.
     """
 
     message_cycles: Int64
@@ -82,8 +82,8 @@ def ideal_times(graph: MessageGraph, packets: Int64, unloaded: Int64, routers: R
 
     Args:
         graph: the messages.
-        packets: number of packets of each message, int64 array, (messages,).
-        unloaded: zero-load latency of one packet of each message on its fastest path, in cycles, (messages,).
+        packets: int64 array, (messages,): number of packets of each message.
+        unloaded: (messages,): zero-load latency in cycles of one packet of each message on its fastest path.
         routers: settings of routers and links.
 
     Raises:

@@ -97,9 +97,9 @@ class SimulationResult:
         link_drops: packets lost by each directed link in the window, in its queue or on the wire, int64
             array.
         host_packets: packets that arrived at each host in the window, int64 array.
-        batches: length in cycles, arrived packets and the sum of their latencies for each period of the
-            window, int64 array, (periods, 3); latencies are in cycles (credit) or ticks (drop).
-        batch_hops: hops of the packets that arrived in each period, int64 array.
+        batches: int64 array, (periods, 3): for each period of the window, its length in cycles, the arrived
+            packets, and the sum of their latencies in cycles (credit) or ticks (drop).
+        batch_hops: total hops of the packets that arrived in each period, int64 array.
         batch_paths: total link delay of these hops in cycles, int64 array.
         batch_drops: packets lost or dropped in each period of the window, int64 array.
         packet_hops: hops of all packets over all cycles; a measure of the simulated work.

@@ -73,7 +73,7 @@ class RouterSettings:
 
     @property
     def latency_units(self) -> int:
-        """Units of the latency sums in a cycle: 1 with flow control credit, `ticks` with drop."""
+        """Units per cycle in which latencies are summed: 1 with flow control credit, `ticks` with drop."""
         return 1 if self.flow_control == "credit" else self.ticks
 
 
@@ -81,24 +81,25 @@ class RouterSettings:
 class Decision:
     """Decision law of the source routers: how they choose between minimal paths and detours.
 
-    The law decides for every packet; `buckets` decides for every flow.
+    Laws decide for every packet; only `buckets` decides for every flow.
 
     Attributes:
         law: `minimal` never takes a detour. `threshold` (UGAL_PF) takes the minimal path unless the occupancy
             of its output exceeds `threshold`, then a random detour through the port that `neighbour` names.
-            `product` (UGAL) takes the path with the smallest occupancy times hops among the minimal path and
-            `candidates` random detours. `piggyback` does the same among paths whose first global link is not
-            congested, if there are any. `buckets` hashes flows to the buckets of the plan's groups, which
-            the control law of the plan's routing algorithm re-points (`simulation.bucket_loop`).
-        threshold: occupancy above 0, as a share of `buffer` (credit) or of a queue (drop) (threshold).
-        neighbour: the port of detours: the least occupied one, or a random one (threshold).
+            `product` (UGAL) takes the path with the smallest product of occupancy and hops among the minimal
+            path and `candidates` random detours. `piggyback` does the same among paths whose first global
+            link is not congested, if there are any. `buckets` hashes flows to the buckets of the plan's
+            groups, which the control law of the plan's routing algorithm re-points
+            (`simulation.bucket_loop`).
+        threshold: occupancy as a share of `buffer` (credit) or of a queue (drop), above 0 (law `threshold`).
+        neighbour: the port of detours: the least occupied one, or a random one (law `threshold`).
         buffer: the buffer that `threshold` is a share of: that of one virtual channel, or of a whole port
-            (credit, threshold).
+            (credit, law `threshold`).
         candidates: random detours to compare, 1 to 16 (product, piggyback).
         whole_path: whether `product` sums the occupancies of all queues on a path (UGAL-G) instead of using
             that of the first queue.
-        margin: a global link counts as congested if its occupancy exceeds twice the mean of its router's
-            global links plus this share of one virtual channel's buffer, at least 0 (piggyback).
+        margin: at least 0; a global link counts as congested if its occupancy exceeds twice the mean of its
+            router's global links plus this share of one virtual channel's buffer (piggyback).
         period: cycles between two steps of the control law, at least 1 (buckets).
         flows: flows per pair of hosts; each packet belongs to a random one (buckets).
     """
@@ -146,7 +147,7 @@ class Workload:
         arrivals: process that generates a host's packets: `bernoulli` (at most one per cycle), `poisson`,
             or `constant` gaps with a random phase.
         schedule: packets with given times; None for random ones. Requires flow control `drop`.
-        frame_ns: transmission time of a packet in nanoseconds of the schedule; 0 without a schedule.
+        frame_ns: transmission time of a packet in ns, the unit of the schedule; 0 without a schedule.
 
     Raises:
         ParameterError: the load is out of range, or a schedule comes without `frame_ns`.

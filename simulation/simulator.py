@@ -34,10 +34,11 @@ def simulate(  # noqa: PLR0913  # all that a result depends on
         times: lengths of warm-up, measurement window and drain.
         seed: seed of the run, at least 0; the same seed gives the same result on every machine.
         progress: called with simulated cycles and arrived packets after every period.
-        interventions: changes to the network, each at its own cycle; in this order within a cycle.
+        interventions: changes to the network, each at its own cycle; those of one cycle happen in the
+            given order.
 
     Returns:
-        The measurements; after Ctrl-C or a signal, those up to that point.
+        The measurements; only those until Ctrl-C or a signal, if one ended the run.
     """
     network = make_network(tables, workload, routers, decision, seed)
     run = SimulationRun(network, routers, progress, interventions)

@@ -1,4 +1,4 @@
-"""Sources of a workload as arrays, with the distribution of gaps between packets in integers."""
+"""Sources of a workload as arrays, with the distribution of gaps between packets as integers."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ class Sources:
         hot_hosts: hosts that receive the hot packets.
         hot_share: share of hot packets, in units of 2^-32.
         gaps: cumulative thresholds of gaps between packets.
-        guide: (257, 2): first threshold to search, and quantiles of generation times within a cycle.
+        guide: (257, 2): threshold at which a search starts, and quantiles of generation times within a cycle.
         min_gap: minimum gap, in cycles.
         constant_gap: the constant gap in 1/65,536 cycles, or 0.
         random: (H,): states of the random generators.

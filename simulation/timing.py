@@ -29,7 +29,7 @@ def unloaded_cycles(hops: int, routers: RouterSettings, *, path_cycles: int | No
 
 
 def link_cycles(tables: ForwardingTables, routers: RouterSettings) -> Int32:
-    """Returns the delay of each directed link between routers in cycles, int32 array, (links,).
+    """Returns the delay in cycles of each directed link between routers: int32 array, (links,).
 
     Args:
         tables: forwarding tables.
@@ -49,8 +49,8 @@ def fastest_cycles(
     Args:
         tables: forwarding tables.
         routers: settings of routers and links; a router takes at least one cycle.
-        sources: source router of each pair, (pairs,).
-        destinations: destination router of each pair, (pairs,).
+        sources: (pairs,): source router of each pair.
+        destinations: (pairs,): destination router of each pair.
 
     Returns:
         int64 array, (pairs,), in cycles.

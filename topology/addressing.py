@@ -1,4 +1,4 @@
-"""Names and addresses of switches and hosts; one masked match on an address represents a router.
+"""Names and addresses of switches and hosts; one masked address matches all hosts of a router.
 
 Host k (from 0) of router r is called `h<r+1>_<k+1>`; its IP address is 10.<n high byte>.<n low byte>.<k+1>
 and its MAC address 02:00 followed by the same four bytes, where n is the router's address number
@@ -73,7 +73,7 @@ def hosts_of(topology: Topology, hosts_per_router: int) -> tuple[Host, ...]:
         All hosts; the hosts of a router are consecutive, by index.
 
     Raises:
-        ParameterError: p, the number of hosts of a router, or an address number is outside its domain.
+        ParameterError: p, a router's number of hosts or an address number is outside its domain.
     """
     check_hosts(hosts_per_router)
     counts = topology.host_counts(hosts_per_router)

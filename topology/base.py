@@ -47,9 +47,9 @@ class Adjacency:
     """Neighbour lists in compressed rows.
 
     Attributes:
-        starts: int64 array, N + 1; the neighbours of router r are entries starts[r] to starts[r + 1].
-        neighbours: int32 array, 2 x links; ascending within a row; parallel links repeat the entry. The
-            index of an entry is the number of the directed link to that neighbour.
+        starts: int64 array, N + 1; the neighbours of router r are entries starts[r] to starts[r + 1] - 1.
+        neighbours: int32 array, one entry per directed link: the router to which it leads; ascending within a
+            row; parallel links repeat the entry. The index of an entry is the number of the directed link.
 
     Examples:
         The path of routers 0, 1 and 2:
@@ -90,7 +90,7 @@ class Link:
 
 @dataclass(frozen=True)
 class DestinationBlock:
-    """Destinations with one minimal next hop from a router, whose addresses one mask matches.
+    """Destinations that one address mask matches and that share a minimal next hop from a router.
 
     Attributes:
         routers: the destinations.
@@ -222,7 +222,7 @@ class Topology(ABC):
             router: the index of the router.
 
         Returns:
-            The router's index by default; in general 0 to 65535.
+            The router's index by default; always 0 to 65535.
         """
         return router
 
@@ -386,7 +386,7 @@ class Topology(ABC):
 
     @cached_property
     def reverse_links(self) -> npt.NDArray[np.int64]:
-        """int64 array, 2 x links: for each directed link, the number of its reverse.
+        """int64 array, one entry per directed link: the number of its reverse.
 
         Among parallel links, the i-th in one direction is the reverse of the i-th in the other.
         """
@@ -397,7 +397,7 @@ class Topology(ABC):
 
     @cached_property
     def _tails(self) -> npt.NDArray[np.int64]:
-        """int64 array, 2 x links: the router at which each directed link starts."""
+        """int64 array, one entry per directed link: the router at which it starts."""
         return np.repeat(np.arange(self.routers), self.degrees)
 
     # ---- port numbers ----
@@ -411,12 +411,12 @@ class Topology(ABC):
         """Returns a copy of the topology with the given port numbers.
 
         Args:
-            links: for each router, the ports of its links in the order of its neighbours, 1 to 4095.
-            hosts: for each router, the ports of its hosts in their order, 1 to 65279.
+            links: for each router, the ports (1 to 4095) of its links, in the order of its neighbours.
+            hosts: for each router, the ports (1 to 65279) of its hosts in their order.
 
         Raises:
-            ParameterError: a router or a link has no port, a number is outside its domain, or two ports of a
-                router have the same number.
+            ParameterError: the ports of a router or of a link are missing, a number is outside its domain, or
+                two ports of a router have the same number.
         """
         other = copy(self)
         for name in vars(self):  # values cached for the old ports
@@ -453,7 +453,7 @@ class Topology(ABC):
         return ports[host]
 
     def router_ports(self, router: int, hosts_per_router: int) -> tuple[list[int], list[int]]:
-        """Returns the ports of a router's links, in the order of its neighbours, and of its hosts.
+        """Returns (ports of a router's links, in the order of its neighbours; ports of its hosts).
 
         Args:
             router: the index of the router.
@@ -500,7 +500,7 @@ class Topology(ABC):
     def link_list(self) -> tuple[Link, ...]:
         """Every undirected link once, in ascending order of its ends.
 
-        Parallel links are numbered from 1: number i joins the i-th link of each end to the other end.
+        Parallel links are numbered from 1: number i is the i-th of them in the neighbour list of each end.
         """
         ports, reverse = self.ports.links.tolist(), self.reverse_links.tolist()
         ends = list(zip(self._tails.tolist(), self.adjacency.neighbours.tolist(), strict=True))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -12,7 +12,15 @@ from topology.addressing import switch_name
 from topology.base import Topology
 from topology.errors import ParameterError
 from topology.failures import Failure, failure_of
-from topology.faults import CONTROLLER, FORCE, Component, ComponentKind, Fault, parse_drained
+from topology.faults import (
+    CONTROLLER,
+    FORCE,
+    Component,
+    ComponentKind,
+    Fault,
+    parse_drained,
+    without_components,
+)
 from topology.shortest_paths import connected_components
 
 _MAX_NAMED = 10
@@ -111,7 +119,7 @@ def cut_off(topology: Topology, failure: Failure, before: Drain, after: Drain) -
         topology: the graph of routers.
         failure: the links and switches that have failed.
         before: the components that are drained already.
-        after: all components that are to be drained.
+        after: all components that would be drained, including those of `before`.
 
     Returns:
         Tuples of switch names: one for each connected part of the fabric except the largest, and one for each
@@ -181,13 +189,13 @@ def without_drained(topology: Topology, before: Drain, components: Iterable[Comp
     Raises:
         ParameterError: a component is not drained.
     """
-    ended: set[Component] = set()
+    left: Sequence[Component] = before.components
     for component in components:
-        covered = {one for one in before.components if component.includes(one)}
-        if not covered:
+        rest = without_components(left, [component], topology)
+        if rest == list(left):
             raise ParameterError(f"{component.location} is not drained; drained: {before.name}")
-        ended |= covered
-    return drain_of(topology, [component for component in before.components if component not in ended])
+        left = rest
+    return drain_of(topology, left)
 
 
 def check_schedule(faults: Iterable[Fault], topology: Topology) -> None:
@@ -206,7 +214,7 @@ def check_schedule(faults: Iterable[Fault], topology: Topology) -> None:
     for fault in faults:
         try:
             if not fault.maintenance:
-                failed = _after(failed, fault)
+                failed = _after(failed, fault, topology)
             elif CONTROLLER in failed:
                 raise ParameterError("controller must be up to divert traffic, but has failed")
             elif fault.restores:
@@ -218,14 +226,15 @@ def check_schedule(faults: Iterable[Fault], topology: Topology) -> None:
             raise ParameterError(f"`{fault.line}`: {error}") from None
 
 
-def _after(failed: set[Component], fault: Fault) -> set[Component]:
-    """Returns the failed components after another component has failed or is restored."""
+def _after(failed: set[Component], fault: Fault, topology: Topology) -> set[Component]:
+    """Returns the failed components after one more failure or restoration."""
     component = fault.component
     if not fault.restores:
         return {*failed, component}
-    if not any(component.includes(one) or one.includes(component) for one in failed):
+    left = set(without_components(failed, [component], topology))
+    if left == failed:
         raise ParameterError(f"component to restore must have failed; {component.name} has not")
-    return {one for one in failed if not component.includes(one)}
+    return left
 
 
 def cut_off_text(parts: Iterable[tuple[str, ...]]) -> str:
@@ -243,7 +252,7 @@ def cut_off_text(parts: Iterable[tuple[str, ...]]) -> str:
 
 
 def _connected_parts(topology: Topology, failure: Failure, drain: Drain) -> list[int]:
-    """Returns, for each router, the number of its connected component.
+    """Returns, for each router, the index of its connected component.
 
     Failed and drained links and switches are removed from the graph.
     """
@@ -253,7 +262,7 @@ def _connected_parts(topology: Topology, failure: Failure, drain: Drain) -> list
 
 
 def _without_way_out(topology: Topology, failure: Failure, drain: Drain) -> set[int]:
-    """Returns the drained routers that have no link to a working router that is not drained."""
+    """Returns the drained routers that have no link to a working, undrained router."""
     unusable = failure.failed_ends | drain.ends
     out = failure.failed_routers | drain.routers
     reached = set()

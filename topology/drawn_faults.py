@@ -63,16 +63,16 @@ def parse_process(text: str, unit: TimeUnit = SECONDS) -> FaultProcess:
         name, _, value = word.strip().partition("=")
         if name not in (*_KINDS, _REPAIR):
             raise ParameterError(
-                f"drawn faults must name only {', '.join(_KINDS)} and {_REPAIR}, as in {unit.form}, got "
+                f"random faults must name only {', '.join(_KINDS)} and {_REPAIR}, as in {unit.form}, got "
                 f"{quoted(text)}"
             )
         if name in times_s:
-            raise ParameterError(f"drawn faults must name {name} only once, got {quoted(text)}")
+            raise ParameterError(f"random faults must name {name} only once, got {quoted(text)}")
         times_s[name] = _parse_time(name, value, unit)
     mtbf_s = {kind: times_s[name] for name, kind in _KINDS.items() if name in times_s}
     if not mtbf_s or _REPAIR not in times_s:
         raise ParameterError(
-            f"drawn faults must have {_REPAIR} and at least one of {', '.join(_KINDS)}, as in {unit.form}, "
+            f"random faults must have {_REPAIR} and at least one of {', '.join(_KINDS)}, as in {unit.form}, "
             f"got {quoted(text)}"
         )
     return FaultProcess(mtbf_s, times_s[_REPAIR], unit)
@@ -101,7 +101,7 @@ def draw_faults(process: FaultProcess, topology: Topology, seed: int, end_s: flo
         process: the random failures.
         topology: the graph of routers.
         seed: seed of the random generators, not negative.
-        end_s: end of the schedule in s, exclusive.
+        end_s: end of the schedule, in the unit of `process`, exclusive.
 
     Returns:
         The faults in order of time, in whole milliseconds or cycles; a component fails only while it is up,
@@ -113,7 +113,7 @@ def draw_faults(process: FaultProcess, topology: Topology, seed: int, end_s: flo
     expected = sum(end_s / mtbf_s for mtbf_s in process.mtbf_s.values())
     if expected > MAX_FAILURES:
         raise ParameterError(
-            f"number of drawn faults must be at most {MAX_FAILURES}, got {expected:.0f} in {end_s:g} "
+            f"number of random faults must be at most {MAX_FAILURES}, got {expected:.0f} in {end_s:g} "
             f"{process.unit.name}; choose a longer "
             "time between failures"
         )
@@ -154,8 +154,8 @@ class _Draws:
         """Returns the failure times of a Poisson process that starts at 0 and stops before `end_s`.
 
         Args:
-            mtbf_s: mean time between two failures in s.
-            end_s: the end in s.
+            mtbf_s: mean time between two failures, in s or cycles.
+            end_s: the end, in s or cycles.
 
         Returns:
             Times in s, rounded to milliseconds; or in whole cycles.
@@ -172,11 +172,11 @@ class _Draws:
         """Draws how long a repair takes, and which component fails.
 
         Args:
-            mttr_s: mean time to repair, in s.
+            mttr_s: mean time to repair, in s or cycles.
 
         Returns:
-            (time from the failure to the repair, at least one step of the unit; a function that maps the
-            number n of components that are up to a random index below n).
+            (time from the failure to the repair, at least one step of the unit; a function that draws which
+            component fails: it takes n, the number of candidates, and returns an index below n).
         """
         repair_s, fraction = float(self._others.exponential(mttr_s)), float(self._others.random())
         return max(self._unit.step, repair_s), lambda count: min(count - 1, int(fraction * count))

@@ -82,7 +82,7 @@ class Status(enum.IntEnum):
 
 
 class Terminated(SystemExit):
-    """Request to exit after a signal; unlike Ctrl-C, a prompt must not catch it."""
+    """Request to exit after a signal; a prompt may catch Ctrl-C, but not this request."""
 
 
 DISK_FULL = frozenset({errno.ENOSPC, errno.EDQUOT})

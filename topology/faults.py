@@ -13,7 +13,7 @@ A fault schedule is a text of lines like
 
 with times from the start of traffic, in seconds or with a unit such as `300ms`; in a simulation, in cycles
 (`CYCLES`). A line may list components, `5 restore hang:s4, controller`; `5 restore all` restores all that are
-down then. `link:s1-s7.2` is the second of several links between two switches, `link:s1-s7` all of them.
+down at 5 s. `link:s1-s7.2` is the second of several links between two switches, `link:s1-s7` all of them.
 `switch:s4` is a switch that loses power: its links fail, too. `random:3`, `random-link` and `random-switch`
 stand for components that a seeded generator draws. The prompt of a session also accepts the link of a host,
 `link:s1-h1_1`. `topology.drawn_faults` draws whole schedules. `emulation.fault_injection` executes a schedule
@@ -203,7 +203,7 @@ def names_host_link(text: str) -> bool:
 
 
 def is_of_graph(name: str) -> bool:
-    """Returns whether a component is a switch or a link between two, not the controller or a host's link.
+    """Returns whether a component is a switch or a link between switches, not a host's link.
 
     Args:
         name: the name of the component.
@@ -212,7 +212,7 @@ def is_of_graph(name: str) -> bool:
 
 
 def components_of_graph(names: Iterable[str], topology: Topology) -> tuple[Component, ...]:
-    """Returns the named components that are switches or links between two.
+    """Returns the named components that are switches or links between switches.
 
     Args:
         names: names of components; those of the controller and of hosts' links are left out.
@@ -229,7 +229,7 @@ def parse_components(
 
     Args:
         text: `link:s1-s7`, `switch:s4`, `hang:s4`, `controller`, `random:3` (three different links),
-            `random-link` or `random-switch`, or a comma-separated list of these, in any case.
+            `random-link` or `random-switch`, or a comma-separated list of these; case-insensitive.
         topology: the graph of routers.
         seed: the seed of the random generator that draws random components.
         hosts: the hosts whose links may be named (`link:s1-h1_1`); None if hosts' links cannot fail.
@@ -326,7 +326,7 @@ def _random_links(count: int, topology: Topology, seed: int) -> list[Component]:
 
 
 def _link_copy(word: str, copy: str, a: int, b: int, topology: Topology) -> int:
-    """Returns which parallel link between routers a and b `word` names, from 1; 0 for all of them."""
+    """Returns which of the parallel links of routers a and b `word` names, from 1; 0 for all of them."""
     neighbours = topology.neighbours(a).tolist()
     if b not in neighbours:
         names = one_of(dict.fromkeys(map(switch_name, neighbours)))
@@ -338,6 +338,34 @@ def _link_copy(word: str, copy: str, a: int, b: int, topology: Topology) -> int:
         ends = f"{switch_name(a)} and {switch_name(b)}"
         raise ParameterError(f"link number between {ends} must be 1 to {parallel}, got {quoted(word)}")
     return int(copy) if parallel > 1 else 0
+
+
+def without_components(
+    components: Iterable[Component], ended: Iterable[Component], topology: Topology
+) -> list[Component]:
+    """Returns the components that remain failed or drained after others are restored or undrained.
+
+    Args:
+        components: the failed or drained components.
+        ended: the restored or undrained ones. If they include only some of several parallel links, each of
+            the others becomes a component of its own.
+        topology: the graph of routers.
+    """
+    gone = {part for component in ended for part in _parts(component, topology)}
+    left: list[Component] = []
+    for component in components:
+        parts = _parts(component, topology)
+        staying = [part for part in parts if part not in gone]
+        left += [component] if len(staying) == len(parts) else staying
+    return left
+
+
+def _parts(component: Component, topology: Topology) -> list[Component]:
+    """Returns each of the parallel links for which a component stands; any other component alone."""
+    if component.kind is not ComponentKind.LINK or component.host or component.copy:
+        return [component]
+    parallel = topology.neighbours(component.routers[0]).tolist().count(component.routers[1])
+    return [replace(component, copy=copy) for copy in range(1, parallel + 1)] if parallel > 1 else [component]
 
 
 def parse_schedule(
@@ -366,12 +394,12 @@ def parse_schedule(
             faults += _parse_line(words, topology, seed, unit)
         except ParameterError as error:
             raise ParameterError(f"line {number}: {error}") from None
-    return tuple(_with_all(sorted(faults, key=lambda fault: fault.time_s), unit))
+    return tuple(_with_all(sorted(faults, key=lambda fault: fault.time_s), topology, unit))
 
 
-def _with_all(faults: Sequence[Fault], unit: TimeUnit) -> Iterator[Fault]:
-    """Yields faults, which are in order of time, with each `restore all` replaced by its restorations."""
-    down: dict[Component, None] = {}
+def _with_all(faults: Sequence[Fault], topology: Topology, unit: TimeUnit) -> Iterator[Fault]:
+    """Yields the given faults (in order of time), replacing `restore all` by one fault for each component."""
+    down: list[Component] = []
     for fault in faults:
         if fault.component is _ALL:
             if not down:
@@ -382,10 +410,9 @@ def _with_all(faults: Sequence[Fault], unit: TimeUnit) -> Iterator[Fault]:
             down.clear()
             continue
         if not fault.maintenance and fault.restores:
-            for component in [one for one in down if fault.component.includes(one)]:
-                del down[component]
-        elif not fault.maintenance:
-            down[fault.component] = None
+            down = without_components(down, [fault.component], topology)
+        elif not fault.maintenance and fault.component not in down:
+            down.append(fault.component)
         yield fault
 
 

@@ -110,7 +110,7 @@ def rate_text(rate_bps: int) -> str:
 
 
 def even_rate_bps(rate_bps: float) -> int:
-    """Returns the largest of 1, 2, 5 x 10^n that does not exceed a rate in bit/s; at least MIN_RATE_BPS."""
+    """Rounds a rate down to 1, 2 or 5 times a power of 10; returns at least MIN_RATE_BPS."""
     power: int = 10 ** (len(str(int(max(rate_bps, 1)))) - 1)  # a logarithm rounds 9,999,999,999.999998 up
     return max([MIN_RATE_BPS, *(step * power for step in (1, 2, 5) if step * power <= rate_bps)])
 

@@ -101,9 +101,9 @@ def to_networkx(topology: Topology, hosts: int = 1) -> nx.Graph:
 
     Returns:
         An `nx.Graph`, or an `nx.MultiGraph` if two routers have parallel links. Its nodes are the routers
-        0 .. N - 1, ascending; its links ascend by their ends, the lower one first. Their attributes are
-        listed at the top of this module. The graph's own attributes are the family (`name`), the parameters,
-        and the name of the clusters (`groups`).
+        0 .. N - 1, ascending; its links are sorted by their ends, each with its lower end first. Attributes
+        of nodes and links are listed at the top of this module. The graph's own attributes are the family
+        (`name`), the parameters, and the name of the clusters (`groups`).
     """
     import networkx as nx
 
@@ -170,13 +170,13 @@ def from_networkx(graph: nx.Graph) -> NetworkxTopology:
 
     Routers are numbered in the order of the graph's nodes (`list(graph)`), ports in the order of the
     neighbours behind them. `topology("graph", from_=FILE)` instead numbers the routers of a file by their
-    names. Of a router with a name, the number is `labels.index(name)` in both.
+    names. In both cases, the number of a named router is `labels.index(name)`.
 
-    This is the inverse of `to_networkx` for routers, default ports, hosts, clusters and labels. Ports from
-    `with_ports` and the family are lost; a search for shortest paths replaces the family's formulas.
+    This is the inverse of `to_networkx` for routers, default ports, hosts, clusters and labels. The family
+    and ports set by `with_ports` are lost; a search for shortest paths replaces the family's formulas.
 
     The option `hosts` of other functions multiplies the attribute `hosts` of all nodes: with `hosts=2`, a
-    node of 3 hosts has 6, and a node of 0 has none. With the default of 1, each node has as many hosts as
+    node of 3 hosts gets 6, and a node of 0 gets none. With the default of 1, each node has as many hosts as
     its attribute says.
 
     Args:
@@ -210,7 +210,7 @@ def from_networkx(graph: nx.Graph) -> NetworkxTopology:
 
 
 def _checked(graph: Any) -> tuple[list[Hashable], npt.NDArray[np.int64]]:
-    """Checks that a fabric can have a graph; raises ParameterError if it cannot.
+    """Checks that a fabric can be built from a graph; raises ParameterError if it cannot.
 
     Returns:
         (nodes, links): the nodes in the order of the graph; int64 array, links x 2, of indices of nodes.

@@ -35,7 +35,8 @@ class Parameter:
         type: type of its values: bool, int, float or str.
         help: noun phrase for its meaning, without unit and default.
         unit: unit of its values; empty if they have none.
-        default: the value if none is given; None if there is none, or if it depends on other parameters.
+        default: the value if the user gives none; None if there is no default, or if it depends on other
+            parameters.
         default_text: the default in words, for help; by default the default value itself.
         least, most: inclusive bounds of a number.
         above: exclusive lower bound of a number, instead of `least`.
@@ -267,8 +268,8 @@ def split_parameters(text: str, declared: Sequence[Parameter]) -> tuple[str, dic
 
     Args:
         text: a name, optionally followed by a colon and comma-separated values. A first value without `KEY=`
-            belongs to the first declared parameter; if that is a file, it extends to the end of the text,
-            commas included.
+            belongs to the first declared parameter; if that is a file, the value extends to the end of the
+            text, commas included.
         declared: the parameters of the name.
 
     Returns:

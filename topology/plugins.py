@@ -1,8 +1,8 @@
 """Registries of definitions by name: PolarLab's own and those of plug-ins.
 
 A plug-in is an installed package with entry points, a file given with `--plugin`, or a definition registered
-from Python. Installed packages are searched only for names that are otherwise unknown and when all names are
-listed, because this search takes longer than most commands need to start.
+from Python. Installed packages are searched only if a name is otherwise unknown or all names are listed,
+because this search takes longer than most commands need to start.
 """
 
 from __future__ import annotations
@@ -119,7 +119,7 @@ class Registry(Mapping[str, Definition], Generic[Definition]):
     importing them. Lookup and `in` accept every spelling that `spelled` understands.
 
     Attributes:
-        group: the kind in the plural; the entry-point group is `polarlab.` and this name.
+        group: the kind in the plural; the entry-point group is `polarlab.` followed by it.
         noun: the kind, for messages.
         kind: the class of the definitions.
         own: PolarLab's own definitions.
@@ -149,7 +149,7 @@ class Registry(Mapping[str, Definition], Generic[Definition]):
         _registries[group] = self
 
     def loaded(self) -> list[str]:
-        """Returns the names of PolarLab's own definitions and of loaded plug-ins; searches no packages."""
+        """Returns the names of the definitions of PolarLab and of loaded plug-ins; searches no packages."""
         return [*self.own, *self._added]
 
     def spelled(self, text: str) -> str:
@@ -241,7 +241,7 @@ class Registry(Mapping[str, Definition], Generic[Definition]):
         self._added[name] = definition, _running[-1]
 
     def plugins(self) -> list[Plugin]:
-        """Returns the plug-in of every loaded definition; one with several definitions is repeated."""
+        """Returns the plug-in of every loaded definition; a plug-in with several definitions is repeated."""
         return [plugin for _, plugin in self._added.values()]
 
     def remove(self, plugin: Plugin) -> None:
@@ -286,7 +286,7 @@ def registering(plugin: Plugin, what: str) -> Iterator[None]:
 
     Args:
         plugin: the plug-in.
-        what: a noun phrase for the plug-in that starts error messages, such as `plug-in routes.py`.
+        what: the plug-in as error messages name it at their start, such as `plug-in routes.py`.
 
     Raises:
         UsageError: the code fails, or registers something invalid.
@@ -306,14 +306,15 @@ def registering(plugin: Plugin, what: str) -> Iterator[None]:
 
 
 def plugin_failure(error: BaseException | None) -> UsageError | None:
-    """Returns the error to report for one that the code of a plug-in raised, whenever it ran.
+    """Returns the error to report instead of one that the code of a plug-in raised.
 
     Args:
         error: any exception, with its traceback.
 
     Returns:
-        An error that names the plug-in and the line that failed, of the function called last; None for
-        errors of PolarLab, requests to end, and errors without code of a plug-in in their traceback.
+        An error that names the plug-in and the line of its code that ran last; None for errors of
+        PolarLab, requests to end, lack of memory, broken pipes, and errors without code of a plug-in in
+        their traceback.
     """
     if isinstance(error, PolarLabError | Terminated | MemoryError | BrokenPipeError):
         return None
@@ -325,7 +326,7 @@ def plugin_failure(error: BaseException | None) -> UsageError | None:
 
 @contextmanager
 def naming_plugins() -> Iterator[None]:
-    """Raises the `plugin_failure` of an error in the block, if it has one.
+    """Replaces an error raised in the block by its `plugin_failure`, if it has one.
 
     Raises:
         UsageError: the code of a plug-in failed.
@@ -357,7 +358,7 @@ def returned(function: Callable[..., object], value: Any, kind: type[T], what: s
 
 
 def wrong_result(function: Callable[..., object], value: object, what: str) -> ParameterError:
-    """Returns the error that a function of a definition returned something wrong; names its file and line.
+    """Returns an error for a function's wrong result; the message has the function's file and line.
 
     Args:
         function: the function.
@@ -387,7 +388,7 @@ def check_plugins(kept: Mapping[str, str]) -> None:
     """Checks that names still refer to the plug-ins that they referred to when a result was stored.
 
     Args:
-        kept: name of each definition -> the text of its plug-in (`str(Plugin)`) as stored with the result.
+        kept: name of each definition -> its plug-in (`str(Plugin)`) as stored with the result.
 
     Raises:
         UsageError: a plug-in is missing or has changed.
@@ -404,7 +405,7 @@ def check_plugins(kept: Mapping[str, str]) -> None:
 
 
 def shortened(text: str) -> str:
-    """Returns the text of a plug-in with its SHA-256 cut to twelve digits, for messages.
+    """Returns a plug-in as `str(Plugin)`, but with its SHA-256 cut to twelve digits, for messages.
 
     Args:
         text: `str(Plugin)`, as stored in results.
@@ -512,7 +513,7 @@ def _check_parameter(parameter: object, name: str) -> None:
 
 
 def _failure(what: str, error: BaseException, plugin: Plugin) -> UsageError:
-    """Returns the error that a plug-in failed, with the last line of its code in the traceback."""
+    """Returns an error for a plug-in that failed; the message says which line of its code ran last."""
     found = [
         (frame.f_code.co_filename, line)
         for frame, line in traceback.walk_tb(error.__traceback__)
@@ -533,7 +534,7 @@ def _file_name(path: str) -> str:
 
 
 def _of_frame(frame: FrameType) -> Plugin | None:
-    """Returns the plug-in whose code runs in a frame; None if it is the code of something else."""
+    """Returns the plug-in whose code runs in a frame; None if no plug-in's code does."""
     plugin: Plugin | None = frame.f_globals.get("__plugin__")
     if plugin is not None:
         return plugin

@@ -24,7 +24,7 @@ class PortTable:
     """The port numbers of all routers.
 
     Attributes:
-        links: int64 array, 2 x links: for each directed link, the port on which it leaves its router.
+        links: int64 array, one entry per directed link: the port on which it leaves its router.
         hosts: for each router, the ports of its hosts in their order; at least as many as it has hosts.
     """
 
@@ -58,8 +58,8 @@ def checked_ports(
         hosts: for each router, the ports of its hosts in their order.
 
     Raises:
-        ParameterError: a router or a link has no port, a number is outside its domain, or two ports of a
-            router have the same number.
+        ParameterError: the ports of a router or of a link are missing, a number is outside its domain, or two
+            ports of a router have the same number.
     """
     for what, rows in (("links", links), ("hosts", hosts)):
         if len(rows) != len(degrees):

@@ -67,7 +67,7 @@ def family(name: str) -> Family:
 
 
 def refuse_file(name: str) -> None:
-    """Raises UsageError if a name of a family is that of a file, and says how to use a graph's file."""
+    """Raises UsageError if a family's name looks like a file; the message says how to use a graph's file."""
     if "/" in name or name.lower().endswith(_FILES):
         raise UsageError(
             f"topology must be a family, got {quoted(name)}; for a graph's file, give the family graph and "

@@ -77,7 +77,7 @@ class TabledTopology(Topology):
         return np.asarray(self.distance_table[np.asarray(sources), np.asarray(destinations)])
 
     def pairs_by_distance(self) -> dict[int, int]:
-        """Returns the number of ordered pairs of different routers at each distance, without a table.
+        """Counts the ordered pairs of different routers at each distance, without building a table.
 
         Returns:
             Distance in hops -> number of pairs, for every distance that occurs.
@@ -241,7 +241,7 @@ def adjacency_from_links(routers: int, links: npt.NDArray[np.integer]) -> Adjace
 
 
 def host_pairs_by_distance(topology: Topology) -> dict[int, int]:
-    """Returns the number of ordered pairs of different routers with hosts at each distance.
+    """Returns, by distance, the number of ordered pairs of different routers that have hosts.
 
     Args:
         topology: the graph of routers; its `host_counts` defines which of them have hosts.
@@ -262,7 +262,7 @@ def host_pairs_by_distance(topology: Topology) -> dict[int, int]:
 
 
 def counted_pairs(adjacency: Adjacency, among: npt.NDArray[np.int64]) -> dict[int, int]:
-    """Returns the number of ordered pairs of different routers at each distance, by sets of sources.
+    """Returns the number of ordered pairs of different routers at each distance, found with sets of sources.
 
     After step d, every router has the set of sources within d hops, one bit per source: the union of its own
     set and its neighbours' sets of step d - 1. This takes less time and memory than a table of all pairs.
@@ -295,7 +295,7 @@ def counted_pairs(adjacency: Adjacency, among: npt.NDArray[np.int64]) -> dict[in
 
 
 def connected_components(topology: Topology, failure: Failure = NO_FAILURE) -> list[int]:
-    """Returns the number of each router's connected component after a failure.
+    """Returns the index of each router's connected component after a failure.
 
     No routing can connect routers of different components.
 
@@ -304,7 +304,7 @@ def connected_components(topology: Topology, failure: Failure = NO_FAILURE) -> l
         failure: the links and routers that have failed; a failed router forms its own component.
 
     Returns:
-        One number per router; components are numbered from 0, in the order of their first routers.
+        One index per router; components are counted from 0, in the order of their first routers.
     """
     neighbours = topology.adjacency.neighbours
     works = np.ones(len(neighbours), bool)

@@ -64,7 +64,7 @@ def number_of(name: str, text: str, unit: str) -> Decimal | None:
         name: what the number is, for messages.
         text: a number, with or without a unit.
         unit: the unit of the result: RATE, SECONDS, MILLISECONDS, BYTES, or another one, such as `cycles`,
-            in which texts have no unit.
+            for which the text must be a bare number.
 
     Returns:
         The number; None if the text is not a number of that kind.

@@ -1,4 +1,4 @@
-"""Occupancy of output buffers, estimated from OpenFlow port statistics: for any OpenFlow 1.3 switch.
+"""Occupancy of output buffers, estimated from the port statistics of any OpenFlow 1.3 switch.
 
 The counters show a port's utilisation, not the number of waiting packets. If a port dropped packets, its
 buffer counts as full. Otherwise the estimate is the mean queue of an M/D/1 server at the port's utilisation
@@ -25,7 +25,7 @@ MAX_AGE_S = EVERY_S  # time from a request to its reply beyond which the reply d
 
 
 class PortCounters(NamedTuple):
-    """Bytes that a port has sent and packets that it has dropped, since it came up."""
+    """Bytes that a port has sent, and packets that it has dropped, since the port came up."""
 
     sent_bytes: int
     dropped_packets: int
@@ -62,7 +62,7 @@ class PortStatisticsOccupancy:
         self._problems = ProblemLog()
 
     def due(self, ready: Iterable[int], now_s: float) -> list[int]:
-        """Returns the datapath ids whose statistics to request now, again if a reply is late."""
+        """Returns the datapath ids whose statistics to request now, or again because the reply is overdue."""
         due = []
         for datapath_id in ready:
             switch = self._switches[datapath_id]

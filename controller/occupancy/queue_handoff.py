@@ -1,10 +1,10 @@
 """The handoff of the switches' queues to the controller: their rate and capacity, and sockets to read them.
 
-A local socket carries messages about at most 100 switches each. The netlink sockets belong to the switches'
-namespaces, which the controller does not enter: the process that created the namespaces opens the sockets and
-passes them on. Without such sockets, the controller requests port statistics from the switches. The same
-local socket later carries adaptation requests: to end all detours before another measurement, and to change
-parameters of the routing.
+Messages on a local socket describe the queues, for at most 100 switches each. The netlink sockets belong to
+the switches' namespaces, which the controller does not enter: the process that created the namespaces opens
+the sockets and passes them on. Without such sockets, the controller requests port statistics from the
+switches. The same local socket later carries adaptation requests: to end all detours before another
+measurement, and to change parameters of the routing.
 """
 
 from __future__ import annotations

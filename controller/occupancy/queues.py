@@ -99,7 +99,7 @@ class QueueReader:
 
 
 def _read_dump(connection: _socket.socket) -> dict[int, QueueState]:
-    """Returns interface number -> queue for all FIFOs in the reply whose limit counts packets (pfifo)."""
+    """Returns interface number -> queue, for all FIFOs of kind pfifo in the reply."""
     queues: dict[int, QueueState] = {}
     netem_drops: dict[int, int] = {}
     while True:

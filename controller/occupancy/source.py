@@ -27,7 +27,7 @@ class OccupancySource(Protocol):
         """Returns datapath id -> port -> occupancy, 0 to 1, for switches with new values."""
 
     def new_problems(self) -> list[str]:
-        """Returns the problems since the last call; one that persists, every second."""
+        """Returns the problems since the last call; one that persists is returned every second."""
 
 
 MAX_PROBLEMS = 1000  # a limit, because switches can cause any number of different messages

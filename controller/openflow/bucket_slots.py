@@ -1,10 +1,10 @@
-"""Layout of the buckets of select groups, with which Open vSwitch divides traffic as planned, independently.
+"""Layout of select groups' buckets that makes Open vSwitch divide traffic as planned in each group.
 
-Open vSwitch hashes a packet once at each switch, and the low bits of the hash choose one of 2^k slots: as
-many as there are buckets of equal weight, rounded up, at least 16 and at most 256. Buckets get slots in turn,
-by their weights. So 12 equal buckets would share 16 slots, four of them with twice the traffic of the others,
-and weights of 1 and 4 would get 3 and 13. And of two groups that a packet meets at one switch, the second
-would repeat the choice of the first.
+Open vSwitch hashes a packet once at each switch, and the low bits of the hash choose one of 2^k slots: the
+number of buckets of equal weight, rounded up, but at least 16 and at most 256. Buckets get slots in turn, by
+their weights. So 12 equal buckets would share 16 slots, four of them with twice the traffic of the others,
+and weights of 1 and 4 would get 3 and 13. And if a packet met two groups at one switch, the second would
+repeat the choice of the first.
 
 Buckets are therefore repeated, all with equal weights. A source's choice of an intermediate router gets 256
 slots in blocks, one block for each bucket. The choice among ports, which may follow at the same switch, uses
@@ -12,7 +12,7 @@ the low bits within a block: its buckets alternate.
 
 A bucket whose share is s gets 256 s slots, rounded, and at least one. Up to 12 equal buckets therefore differ
 by at most 5 %. More of them differ by one slot: 100 buckets get 2 or 3 slots, and 129 to 255 get 1 or 2, so
-that one carries twice the traffic of another. A share below 1/256 is raised to it.
+that one carries twice the traffic of another. A share below 1/256 becomes 1/256.
 """
 
 from __future__ import annotations
@@ -72,7 +72,8 @@ def _layout(weights: tuple[int, ...], in_blocks: bool) -> tuple[int, ...]:
 def _numbers(weights: Sequence[int], slots: int) -> list[int]:
     """Returns the number of slots of each bucket, at least 1: the largest remainders are rounded up.
 
-    Of equal remainders, those that are rounded up are spread evenly: neighbouring buckets often use one port.
+    Of equal remainders, evenly spaced ones are rounded up, because neighbouring buckets often use the same
+    port.
     """
     total = sum(weights)
     numbers = [max(1, weight * slots // total) for weight in weights]

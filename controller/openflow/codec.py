@@ -121,7 +121,7 @@ def _flow_mod(dialect: Dialect, xid: int, cookie: int, tail: bytes) -> bytes:
 
 @lru_cache
 def _deletion(dialect: Dialect, mask: int) -> bytes:
-    """Returns the bytes after the cookie in a message that deletes rules by the `mask` bits of the cookie."""
+    """Returns the bytes after the cookie in a message that deletes rules by the cookie's `mask` bits."""
     request = dialect.request(DropRules(0, mask), {})
     request.set_xid(0)
     request.serialize()

@@ -53,24 +53,24 @@ def echo_every_s(switches: int) -> int:
 
 
 def cost(message: bytes) -> int:
-    """Returns the part of a turn, in bytes of TURN_BYTES, that a message takes; a dropped one is empty."""
+    """Returns how many of a turn's TURN_BYTES a message uses up; a dropped message is empty, but counts."""
     return max(len(message), TURN_BYTES // IN_A_ROW)
 
 
 def closed(door: Door, problem: str) -> str:
-    """Returns the warning of a connection that is closed because of a problem."""
+    """Returns the warning about a connection that is closed because of a problem."""
     number = door.datapath_id
     name = "an unknown switch" if number is None else switch_name(dpid_router(number))
     return f"closed the connection of {name}: {problem}"
 
 
 def not_accepted(problem: OSError | str) -> str:
-    """Returns the warning of a connection that could not be accepted."""
+    """Returns the warning about a connection that could not be accepted."""
     return f"a connection could not be accepted: {problem}"
 
 
 def not_encrypted(address: object, error: Exception) -> str:
-    """Returns the warning of a connection that ended before its TLS handshake did.
+    """Returns the warning about a connection that ended before its TLS handshake did.
 
     Args:
         address: the other end, as accept(2) gives it.
@@ -100,11 +100,11 @@ class OpenConnections(Generic[C]):
     """The open connections, whose number is limited.
 
     Attributes:
-        full: says that the limit is reached.
+        full: message that says that the limit is reached.
     """
 
     def __init__(self, switches: int) -> None:
-        """Starts with none, for a fabric with some number of switches."""
+        """Starts without connections; the limit depends on the fabric's number of switches."""
         self._limit = max(switches, min(2 * switches + _SPARE_CONNECTIONS, _free_descriptors()))
         self.full = f"the limit of {self._limit} open connections is reached"
         self._open: dict[C, None] = {}  # the oldest first

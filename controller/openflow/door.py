@@ -4,7 +4,7 @@ The frameworks trust the lengths in a message: an element of length 0 traps thei
 and one that ends after its message makes them read past the end. Only the output of `Door` reaches them:
 messages of the types that the controller reads, in which every length that a parser uses is checked. Types
 that a switch may send unrequested and that the controller does not read are dropped here; all other types end
-the connection, and so do multipart replies without a request. Parsing 64 KiB of them takes up to 30 ms, so
+the connection, and so do multipart replies without a request. Parsing a reply of 64 KiB takes up to 30 ms, so
 anyone who can connect could otherwise keep the controller from serving the switches.
 
 Pure: bytes come in, messages go out.
@@ -87,7 +87,8 @@ class Door:
         negotiated version.
 
         Args:
-            received: the bytes that follow those of the last call, all of whose messages were taken.
+            received: the bytes that follow those of the last call; all messages of that call must have been
+                taken.
 
         Raises:
             MalformedMessage: a message is malformed; all earlier messages have been yielded.
@@ -111,7 +112,7 @@ class Door:
             del self._received[:start]
 
     def sent(self, messages: bytes) -> None:
-        """Records the requests among whole messages to the switch; only these may be answered."""
+        """Records which whole messages to the switch are requests: it may reply only to these."""
         place = 0
         while place < len(messages):
             _, kind, length, _ = _HEAD.unpack_from(messages, place)
@@ -307,7 +308,7 @@ def _length(message: bytes, place: int, least: int, end: int | None = None, *, a
         message: the whole message.
         place: offset of the entry.
         least: length of the shortest such entry.
-        end: offset at which the entry must end at the latest; by default the end of the message.
+        end: largest offset at which the entry may end; by default the end of the message.
         at: offset of the length within the entry.
     """
     room = (len(message) if end is None else end) - place

@@ -56,7 +56,7 @@ class _EventLoop:
 
 
 class _Server:
-    """Accepts connections, one in each turn of the loop, so that those accepted before are served."""
+    """Accepts connections, one in each turn of the loop, so that earlier ones are served in between."""
 
     def __init__(self, loop: asyncio.AbstractEventLoop, endpoint: Endpoint, application: Application) -> None:
         self.loop = loop
@@ -69,7 +69,7 @@ class _Server:
         self._context = endpoint.context
 
     def connection_failed(self, _loop: asyncio.AbstractEventLoop, details: dict[str, Any]) -> None:
-        """Reports an error in asyncio's own code, which has ended a connection, such as one in TLS.
+        """Reports an error in asyncio's own code (for example, in TLS) that has ended a connection.
 
         Errors of all other code end the controller (`ends_controller`).
         """
@@ -111,7 +111,7 @@ class _Server:
 
 
 class UnservedTurns:
-    """Turns of the connections that are not served: they share one in each turn of the loop.
+    """Turns of the connections that are not served: all of them together get one per turn of the loop.
 
     So the time that served switches wait does not depend on how many other connections are open.
     """
@@ -217,7 +217,7 @@ class Connection(asyncio.Protocol):
             self._transport.abort()
 
     def forget(self) -> None:
-        """Leaves nothing of the connection behind."""
+        """Cancels the connection's timer, and removes the connection from the open ones."""
         self._ended = True
         self._timer.cancel()
         self._server.open.discard(self)
@@ -248,7 +248,7 @@ class Connection(asyncio.Protocol):
 
     @connection_callback
     def take_turn(self) -> int:
-        """Handles some messages, and reads on when all are handled; returns their cost."""
+        """Handles some messages, and resumes reading when all are handled; returns their cost."""
         cost = 0
         try:
             while cost < connections.TURN_BYTES and not self._ended:

@@ -86,8 +86,8 @@ def choose(asked: str = AUTO) -> Framework:
     """Returns the framework with a given name, after checking that it is installed.
 
     Args:
-        asked: `os-ken`, `ryu` or `auto`. `auto` stands for the framework that POLARLAB_FRAMEWORK names; if it
-            is not set, for os-ken if installed, else Ryu.
+        asked: `os-ken`, `ryu` or `auto` (the framework that POLARLAB_FRAMEWORK names or, if that is not set,
+            os-ken if it is installed, else Ryu).
 
     Raises:
         ParameterError: the name is unknown.

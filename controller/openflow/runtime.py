@@ -1,7 +1,7 @@
-"""Interface of a runtime, with what the application asks of it: connections, repeated steps, computations.
+"""Interface between a runtime and the application: connections, repeated steps, computations.
 
-There are two: `event_loop` (asyncio, with the parsers of os-ken) and `ryu_runtime` (Ryu's own). With both,
-everything but long computations runs in one thread, so that the application needs no locks.
+There are two runtimes: `event_loop` (asyncio, with the parsers of os-ken) and `ryu_runtime` (Ryu's own). With
+both, everything but long computations runs in one thread, so that the application needs no locks.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class Switch(Protocol):
 
     @property
     def id(self) -> int:
-        """The datapath id that it claims."""
+        """The datapath id that the other end claims."""
 
     @property
     def version(self) -> int:
@@ -54,17 +54,17 @@ class Runtime(Protocol):
         """Calls a function again and again.
 
         Args:
-            title: name of the activity in the report of its end.
+            title: name of the activity in the report of an error.
             step: returns the seconds until its next call.
         """
 
     def compute(self, title: str, function: Callable[[], T], then: Callable[[T], None]) -> None:
-        """Calls a function in a native thread, and later another with its result, while the loop continues.
+        """Calls `function` in a native thread while the loop continues, then calls `then` with its result.
 
         Args:
-            title: name of the activity in the report of its end.
-            function: the computation; it must not use what the loop's functions change.
-            then: is called in the loop.
+            title: name of the activity in the report of an error.
+            function: the computation; it must not use data that the loop's functions change.
+            then: called in the loop, with the result.
         """
 
 
@@ -81,9 +81,9 @@ class Application(Protocol):
         """Handles the end of a connection whose handshake had ended."""
 
     def received(self, switch: Switch, message: Any) -> None:
-        """Handles a message in the framework's form, other than those of the handshake and echoes.
+        """Handles a message in the framework's form, except messages of the handshake and echoes.
 
-        Errors arrive at any time, other messages after the handshake.
+        Errors may arrive at any time, other messages only after the handshake.
         """
 
 
@@ -110,12 +110,12 @@ class Run(Protocol):
 
 
 def ends_controller(title: str) -> Callable[[Callable[P, T]], Callable[P, T]]:
-    """Returns a decorator of functions whose exceptions end the controller.
+    """Returns a decorator that makes exceptions of a function end the controller.
 
-    Event loops log the exceptions of what they call, and continue.
+    By themselves, event loops only log the exceptions of what they call, and continue.
 
     Args:
-        title: name of the activity in the report of the end.
+        title: name of the activity in the report of the error.
     """
 
     def decorated(function: Callable[P, T]) -> Callable[P, T]:

@@ -1,4 +1,4 @@
-"""The runtime of `--framework ryu`: a Ryu application, on Ryu's event loop, green threads and handshake.
+"""The runtime of `--framework ryu`: a Ryu application, with Ryu's event loop, green threads and handshake.
 
 Ryu's own listening socket is not used, because its connections need a door and limits; nor is its discovery
 of links, because the graph is known. Importing this module replaces the process's sockets with cooperative
@@ -92,7 +92,7 @@ def _spawn(title: str, function: Callable[[], object]) -> Any:
 
 
 class _Forwarder(RyuApplication):  # type: ignore[misc]
-    """Forwards Ryu's events to the application, for which it is the runtime."""
+    """The application's runtime, which forwards Ryu's events to it."""
 
     OFP_VERSIONS = codec.OPENFLOW_VERSIONS
 
@@ -279,7 +279,7 @@ class SwitchSocket:
         self._connection.settimeout(seconds)
 
     def recv(self, _size: int) -> bytes:
-        """Returns one or more whole, checked messages; empty at the end of the connection."""
+        """Returns one or more whole, checked messages; empty bytes once the connection has ended."""
         while True:
             # Other connections get their turn, even if this switch never stops sending.
             hub.sleep(0)
@@ -299,7 +299,7 @@ class SwitchSocket:
             self._received = self._door.messages(received)
 
     def _take_some(self) -> tuple[int, bytes]:
-        """Returns the number of messages taken, and those of them that the controller reads."""
+        """Takes some messages; returns their number, and the bytes of those that the controller reads."""
         taken, cost, messages = 0, 0, bytearray()
         try:
             while cost < connections.TURN_BYTES and (message := next(self._received, None)) is not None:

@@ -1,6 +1,6 @@
 """The file system of hosts: the machine's, which they cannot change, and folders of their own.
 
-It is created once for a fabric, in mounts that belong to the machine. A host's mount namespace is a copy, in
+It is mounted once for a fabric, in the machine's mount namespace. Each host has a copy of that namespace, in
 which the kernel prevents the host's root from removing a mount or making it writable (mount_namespaces(7)).
 """
 
@@ -64,9 +64,10 @@ class HostFiles:
             folder: an empty folder, at which the file system is created.
             files: path in the file system of hosts -> file of the machine that appears there.
             caller: a folder of the machine that hosts may read, even if one of their own folders (except
-                HOME) hides its path; empty for none.
+                HOME) hides its path; empty for no folder.
             owners: descriptor of a user namespace that maps one user. If the machine's file system supports
-                this, hosts can open only this user's sockets, FIFOs and files for writing.
+                mounts with mapped ids, hosts can open no other user's sockets and FIFOs, and can open no
+                other user's files for writing.
 
         Raises:
             OSError: the kernel refuses.
@@ -151,9 +152,9 @@ def _mount_points() -> list[str]:
 
 
 def _cover(folder: str) -> None:
-    """Hides folders of the machine: those of `_OWN` behind empty ones, /dev behind one with a few devices.
+    """Hides the machine's folders: those in `_OWN` behind empty ones, /dev behind one with a few devices.
 
-    All are read-only.
+    The folders that hide them are read-only.
 
     Args:
         folder: the root of the hosts' file system.
@@ -192,8 +193,8 @@ def _bind_parts(base: str, places: Iterable[str], folder: str = "") -> None:
 def _mount_empty_proc_and_sys(folder: str) -> None:
     """Mounts a /proc without processes and a /sys without networks.
 
-    Without them, the kernel would not let hosts mount their own. The machine's must not appear when a host's
-    root unmounts its own.
+    Without them, the kernel would not let hosts mount their own. If a host's root unmounts the host's own
+    /proc or /sys, these still hide the machine's.
     """
     child = fork_into_namespaces(CLONE_NEWPID | CLONE_NEWNET)
     if child == 0:

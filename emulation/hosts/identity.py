@@ -48,7 +48,7 @@ class Identity(NamedTuple):
 def host_root() -> Identity:
     """Returns the machine's user and group that are root on hosts: those of the user who called sudo.
 
-    Without sudo, it is an otherwise unused id. It is never the machine's root.
+    Without sudo, both are an otherwise unused id. Neither is ever the machine's root.
     """
     user, group = (number if 0 < number <= _HIGHEST else _NOBODY_ELSE for number in caller() or (0, 0))
     return Identity(user, _NOBODY_ELSE if user == _NOBODY_ELSE else group)

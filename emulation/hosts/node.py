@@ -1,4 +1,4 @@
-"""Nodes isolated from the machine: every program of a node, its shell too, starts in its namespaces."""
+"""Nodes isolated from the machine: a node's programs, including its shell, start in the node's namespaces."""
 
 from __future__ import annotations
 
@@ -107,7 +107,7 @@ class SpacedNode(LastingNode):
         return self._terminal_name if self.space else super().terminal_name
 
     def open_process(self, number: int) -> int:
-        """Opens a process that the shell started, by its id on the node.
+        """Returns a descriptor of a process that the shell started, given the process's id on the node.
 
         Raises:
             ProcessLookupError: the process has ended.

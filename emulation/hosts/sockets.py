@@ -23,7 +23,7 @@ def cover_sockets(shown: Mapping[str, str]) -> None:
     """Mounts /dev/null over the existing sockets of the machine to which programs on hosts could connect.
 
     If there are more than MAX_COVERED, the sockets of root and of services come first, and a line on
-    standard error reports how many are left.
+    standard error reports how many are not covered.
 
     Args:
         shown: folder of the machine, without a trailing slash -> path of its copy, which hosts see.
@@ -49,7 +49,7 @@ def cover_sockets(shown: Mapping[str, str]) -> None:
 def socket_paths(table: bytes) -> set[str]:
     """Returns the absolute paths in the kernel's table of Unix sockets.
 
-    Some may be other files: a user can bind a path that contains a newline and so add any line.
+    Some may belong to other files: a user can bind a path with a newline in it and so add any line.
     """
     return set(map(os.fsdecode, re.findall(rb" (/.*)", table)))
 

@@ -1,7 +1,7 @@
 """Spaces of hosts: the set of namespaces of each host, created by a keeper; starts programs in them.
 
 A program that starts on a host enters all namespaces of the host. Before other programs on the host can reach
-it, it gives up all rights on the machine. `setpriv` makes it the user who is root there, with only the
+it, it gives up all rights on the machine. `setpriv` makes it the user who is root on hosts, with only the
 capabilities that `nsenter` needs; after entering, these apply to the host alone. Both are programs of the
 machine and run before they see the host's file system.
 """
@@ -167,7 +167,7 @@ class HostSpaces:
 
     @contextlib.contextmanager
     def working_folder(self, name: str) -> Iterator[int | None]:
-        """Yields the open working folder of a host, created if necessary; None if none is kept.
+        """Yields the open working folder of a host, created if necessary; None if no folder is kept.
 
         Raises:
             CommandError: it cannot be created, or belongs to another user.
@@ -223,7 +223,7 @@ class HostSpace:
         self._home: tuple[int, int] | None = None  # device and inode of the working folder that is its home
 
     def start(self, argv: Sequence[str], **options: Any) -> subprocess.Popen[Any]:
-        """Starts a program as the host's root, in its working folder, with the environment of hosts.
+        """Starts a program as the host's root, in the host's working folder, with the environment of hosts.
 
         Args:
             argv: the program and its arguments.

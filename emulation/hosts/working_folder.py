@@ -94,7 +94,7 @@ def _clear(entry: int, owner: Identity, over: Callable[[], bool], levels: int) -
 
     Args:
         entry: descriptor of the file or folder.
-        owner: only files of its users are changed.
+        owner: only files of the users that it maps are changed.
         over: returns whether to stop early.
         levels: depth of nested folders to visit.
     """

@@ -1,4 +1,4 @@
-"""Namespaces of nodes: a thread enters them to configure them or to start programs in them.
+"""Namespaces of nodes: a thread enters them to set up a node or to start programs.
 
 A program started by such a thread is in its namespaces from the start. `mnexec` would cost the start of a
 second program, which also closes 20,000 file descriptors one by one. A single thread enters all namespaces in
@@ -33,9 +33,9 @@ _Result = TypeVar("_Result")
 
 
 def in_new_namespaces(action: Callable[[], _Result]) -> _Result:
-    """Runs an action in new namespaces, which last as long as a process that it starts; returns its result.
+    """Runs an action in new namespaces and returns its result; a process that it starts keeps them alive.
 
-    They have their own mounts, and /sys shows their network, as in Mininet's nodes.
+    The namespaces have their own mounts, and /sys shows their network, as in Mininet's nodes.
 
     Raises:
         OSError: the kernel refuses, or the action raises it.
@@ -83,8 +83,8 @@ def in_namespaces_of_files(descriptors: Iterable[int], action: Callable[[], _Res
 def in_new_pid_namespace(action: Callable[[], _Result]) -> _Result:
     """Runs an action that starts the first process of a new PID namespace; returns its result.
 
-    The process sees and can signal only its descendants. It is a child of the calling thread, which is why no
-    other thread does this.
+    The process sees and can signal only its descendants. It must be a child of the calling thread, so this
+    function uses no other thread.
 
     Raises:
         OSError: the kernel refuses, and nothing was done; or the action raises it.
@@ -120,13 +120,13 @@ def _run_in_namespaces(
 
 @cache
 def _thread() -> ThreadPoolExecutor:
-    """Returns the executor of the one thread that enters namespaces, except for programs on hosts."""
+    """Returns the executor of the thread that enters all namespaces, except to start programs on hosts."""
     return ThreadPoolExecutor(1, "namespaces", _prepare_thread)
 
 
 @cache
 def _filtered_thread() -> ThreadPoolExecutor:
-    """Returns the executor of the one thread that starts programs on hosts, with filtered system calls."""
+    """Returns the executor of the thread that starts programs on hosts, with filtered system calls."""
     return ThreadPoolExecutor(1, "filtered", _prepare_filtered_thread)
 
 

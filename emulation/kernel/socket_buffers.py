@@ -2,13 +2,13 @@
 
 The userspace datapath sends through one packet socket for all ports, and a frame counts against that socket's
 send buffer until it has left its port's queue. By default the buffer has 208 KiB, about 90 frames of 1,000
-bytes. The full queues of a few ports use it up, and frames for idle ports are dropped: on ER_5 under tornado
-traffic at full load, six of ten losses were of this kind (measured). The send buffer is therefore made as
-large as the queues.
+bytes. The full queues of a few ports use up the buffer, and frames for idle ports are dropped: on ER_5 under
+tornado traffic at full load, six of ten losses were of this kind (measured). The send buffer is therefore
+made as large as the queues.
 
 Frames that arrive while the program is not scheduled wait in the receive buffer of their port, also 208 KiB:
-about 280 of the smallest frames. A program that paused for 120 ms lost a hundred of 4,000 probes a second
-(measured), and no counter of an interface or queue showed it. So this buffer is enlarged, too.
+about 280 of the smallest frames. At 4,000 probes a second, a program that paused for 120 ms lost a hundred
+of them (measured), and no counter of an interface or queue showed it. So this buffer is enlarged, too.
 
 The buffers are set on copies of the running ovs-vswitchd's descriptors (pidfd_getfd(2)), so the machine's
 default does not change.

@@ -1,4 +1,4 @@
-"""Mininet's command line on a fabric: no line can end the fabric, and each error is one line."""
+"""Mininet's command line on a fabric: no command can end the fabric, and each error is one line."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class NodeCLI(CLI):  # type: ignore[misc]
     Attributes:
         status: exit status of the last line; 0 if it did not fail.
         reason: error of that line, if it was not printed.
-        terminal: the terminal whose input running commands get; None if there is none.
+        terminal: the terminal from which running commands get their input; None if there is none.
         busy: lock that is held while a line runs.
         interruptible: whether Ctrl-C may currently interrupt the program.
     """
@@ -326,7 +326,7 @@ class NodeCLI(CLI):  # type: ignore[misc]
 
     @contextlib.contextmanager
     def _key_by_key(self) -> Iterator[None]:
-        """Makes the terminal pass on keys one by one instead of lines; Ctrl-C remains a signal."""
+        """Makes the terminal pass on single keys instead of whole lines; Ctrl-C remains a signal."""
         if self.terminal is None:
             yield
             return

@@ -103,7 +103,7 @@ def _interrupts(cli: FabricCLI) -> Iterator[None]:
 
 @contextlib.contextmanager
 def private_input() -> Iterator[IO[str]]:
-    """Yields standard input for the block alone; programs of prompt lines get an empty standard input."""
+    """Yields a standard input that only the block reads; programs of prompt lines get an empty one."""
     descriptor = sys.stdin.fileno()
     own = os.dup(descriptor)
     with open(os.devnull) as devnull:

@@ -89,7 +89,7 @@ class FabricCLI(NodeCLI):
             raise UsageError(f"not all switches connected within {_WAIT_S} s")
 
     def do_pingall(self, line: str) -> None:
-        """Pings between all hosts: pingall [SECONDS], the longest wait for each reply (default 1)."""
+        """Pings between all hosts: pingall [SECONDS] waits at most SECONDS (default 1) for each reply."""
         seconds = _ping_seconds("pingall", line)
         self._ping(self.mn.ping, self.mn.hosts, seconds)
 
@@ -158,7 +158,7 @@ class FabricCLI(NodeCLI):
 
 
 class _Pinger:
-    """A stand-in for a host in Mininet's ping functions that starts `ping` without the host's shell.
+    """Stands in for a host in Mininet's ping functions; starts `ping` without the host's shell.
 
     An earlier line may have closed the shell's output.
     """

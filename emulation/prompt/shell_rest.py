@@ -41,7 +41,7 @@ class ShellState:
                 time.sleep(_CALIBRATION_STEP_S)
 
     def note_line(self) -> None:
-        """Records that a line is about to be sent: the shell must run before it waits for another one."""
+        """Records that a line is about to be sent; the shell counts as waiting only after it runs again."""
         self._written_switches = switch_count(self._pid)
         self._earlier_children = children(self._pid)
         self._prompt_s = self._waiting_since_s = self._stopped_s = None
@@ -51,7 +51,7 @@ class ShellState:
         self._prompt_s = self._prompt_s or time.monotonic()
 
     def is_ready(self) -> bool:
-        """Returns whether the shell, after a prompt that a program may have printed, waits for a line."""
+        """Returns whether the shell waits for a line after a prompt, which a program may have printed."""
         if self._place is None or self._waits_for_line():
             return True
         place = waiting_place(self._pid)

@@ -24,8 +24,8 @@ class StatusAnswer(NamedTuple):
 class StatusQuestion:
     """A question to a shell, sent once: the exit status of its last command, and its last background process.
 
-    The shell writes the answer to the terminal by its name, because the command may have closed standard
-    output and error. It uses `eval`, without which no further command could run anyway.
+    The shell opens the terminal by its name to answer, because the command may have closed standard output
+    and error. The question needs the shell's `eval`, as every other line does.
 
     Attributes:
         line: the command line to send to the shell.

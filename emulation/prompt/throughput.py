@@ -111,7 +111,7 @@ def _throughput(ended: Ended, udp: bool) -> Throughput:
 
 
 def _number(value: Any) -> float:
-    """Returns a number in a report, which a host's root may have forged; raises ValueError if invalid."""
+    """Returns a number in a report that a host's root may have forged; raises ValueError if invalid."""
     number = float(value)
     if not 0 <= number < math.inf:
         raise ValueError

@@ -1,8 +1,8 @@
 """Configuration of a switch: the content of the database that its ovs-vswitchd reads.
 
-The database file is written before its server starts, which then appends to it. It consists of the header and
-the schema, as `ovsdb-tool create` writes them, and one transaction with all rows. `ovs-vsctl` would need one
-more program per switch, and as much time as the start of the switch itself.
+The database file is written before its server starts; the server then appends to it. It consists of the
+header and the schema, as `ovsdb-tool create` writes them, and one transaction with all rows. `ovs-vsctl`
+would need one more program per switch, and as much time as the start of the switch itself.
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
 Most of a switch's memory, 9 of 12 MiB, is a cache that ovs-vswitchd fills with the same values at its start.
 Programs started in a `with offered()` block let the kernel keep one copy of equal pages; a page is copied
 again when a program writes to it. The kernel thread that searches for equal pages runs from `begin_search` to
-`end_search`, which restores its settings. If the machine's owner already runs a search, it is left alone.
+`end_search`, which restores its settings. A search that the machine's owner already runs is left alone.
 
 Offering pages needs Linux 6.4. Some later versions drop the offer when a process starts a program, and a
 kernel may be built without merging; both are detected (6.18 works).
@@ -98,8 +98,8 @@ def end_search(note: Path) -> None:
 def clean_up(note: Path) -> None:
     """Ends a search of this process or an earlier one, and frees the kernel's records of pages.
 
-    The kernel frees them in the next pass after the programs have ended; for a million pages they take 100
-    MiB.
+    The kernel frees the records in the next pass after the programs have ended; those of a million pages
+    take 100 MiB.
 
     Args:
         note: the file of `begin_search`, which is removed; without it, nothing was merged.
@@ -131,7 +131,7 @@ class PageMerging:
 
     @contextlib.contextmanager
     def of_programs(self) -> Iterator[None]:
-        """Merges pages of the programs started in the block; the search starts at its end."""
+        """Merges pages of the programs started in the block; the search starts at the block's end."""
         with offered():
             yield
         begin_search(self._note)

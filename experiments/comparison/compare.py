@@ -50,7 +50,7 @@ def compare(*results: Results | Path | str) -> Comparison:
 
 
 def _instead(*both: Results) -> str:
-    """Returns how else to compare two results, as the end of a message; empty if there is no other way."""
+    """Returns the end of a message: how else two results can be compared; empty if there is no way."""
     measured = [one.folder for one in both if isinstance(one, Run | Sweep)]
     if len(measured) == 1 and any(isinstance(one, Simulation | SimulatedSweep) for one in both):
         return (

@@ -15,7 +15,7 @@ _NOT_RESULTS = ("name", "params", "routing", "hosts", "local_repair", "faults", 
 
 
 def compare_failovers(failovers: Sequence[Failover]) -> Comparison:
-    """Compares failovers by all values of their summaries, including counts of phases.
+    """Compares failovers by all values of their summaries, including the counts by phase.
 
     Args:
         failovers: the failovers.

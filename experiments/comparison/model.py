@@ -46,7 +46,7 @@ class ComparedPoint:
 
 
 def rows_of(tables: Sequence[Mapping[str, JsonValue]]) -> dict[str, ValueRow]:
-    """Merges tables into name -> values, one per table; the value is None if a table lacks the name."""
+    """Merges tables into name -> values: one value per table, None if the table lacks the name."""
     names = dict.fromkeys(name for table in tables for name in table)
     return {name: [table.get(name) for table in tables] for name in names}
 
@@ -72,12 +72,12 @@ class Comparison(Table):
     `differing`, `results` and `intervals` have one value for each of `runs` under each name.
 
     Attributes:
-        kind: plural of the kind: `runs`, `simulations`, `sweeps`, `failovers` etc.
+        kind: kind of the results, in the plural: `runs`, `simulations`, `sweeps`, `failovers` etc.
         runs: names of the results.
         same: entries of the manifests that are equal in all results.
         differing: entries that differ; None if a manifest lacks the entry.
         results: measured values; None if a result lacks the value. Empty for sweeps, which have `points`.
-        intervals: half the width of the 95 % confidence interval of means; otherwise None.
+        intervals: half the width of a mean's 95 % confidence interval; None for other values.
         collectives: list of (message size in bytes, bus bandwidth in bit/s) for each run; empty for other
             traffic.
         points: points of sweeps.

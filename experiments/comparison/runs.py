@@ -45,7 +45,7 @@ def _of_parts(summaries: Sequence[Summary]) -> dict[str, ValueRow]:
 
 
 def _settings(run: Run | Simulation, summaries: Sequence[Any]) -> dict[str, JsonValue]:
-    """Returns the entries of a manifest; if any run has replications, with the list of measured seeds."""
+    """Returns the entries of a manifest, plus the list of measured seeds if any run has replications."""
     summary: Any = run.summary
     settings, repeat = flat_settings(run.manifest), summary.repeat
     if summary.engine is Engine.SIMULATION:
@@ -94,7 +94,7 @@ def _by_class(summaries: Sequence[Summary]) -> dict[str, list[float | None]]:
 
 
 def _by_program(summaries: Sequence[Summary]) -> dict[str, list[float | None]]:
-    """Returns exit status and duration in s of user programs in each run, by command line."""
+    """Returns name -> values in all runs: exit status and duration in s of each user program."""
     tables: list[dict[str, float | None]] = []
     for summary in summaries:
         table: dict[str, float | None] = {}

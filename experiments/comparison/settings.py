@@ -52,7 +52,7 @@ def flat_settings(manifest: Any) -> dict[str, JsonValue]:
 
 
 def _options(experiment: Mapping[str, Any], flat: Mapping[str, JsonValue]) -> dict[str, JsonValue]:
-    """Returns key -> value of an experiment's options, without those that `flat` has as settings."""
+    """Returns key -> value of an experiment's options, except those that `flat` already contains."""
     tables = {name: entries for name, entries in experiment.items() if isinstance(entries, Mapping)}
     declared = {(option.table, option.name): option for option in options_of(experiment.get("kind", ""))}
     found: dict[str, JsonValue] = {}
@@ -98,7 +98,7 @@ def side_by_side(
 
 
 def _names(results: Sequence[Any]) -> tuple[str, ...]:
-    """Returns the names of the results' folders without their parents; full paths if two are equal."""
+    """Returns the names of the results' folders; full paths if two folders have the same name."""
     folders = [one.folder for one in results]
     short = tuple(folder.resolve().name for folder in folders)
     return short if len(set(short)) == len(short) else tuple(map(str, folders))

@@ -21,7 +21,7 @@ AnySweep = Sweep | SimulatedSweep
 
 
 def compare_sweeps(sweeps: Sequence[AnySweep]) -> Comparison:
-    """Compares sweeps at all points that any of them has, with differences to the first sweep.
+    """Compares sweeps at all points that any of them has, with differences from the first sweep.
 
     Routings of different families are paired by role, such as `min` and `hierarchical`.
 
@@ -56,8 +56,8 @@ def _paired_routings(sweeps: Sequence[AnySweep]) -> list[dict[str, str]]:
 
     Returns, for each sweep, routing -> common name of the paired routings, like `min / hierarchical`.
 
-    Routings that all sweeps share are not paired. Others are paired only if each sweep has exactly one in the
-    role.
+    Routings that all sweeps share are not paired. Others are paired only if each sweep has exactly one with
+    that role.
     """
     own = [dict.fromkeys(point.routing for point in sweep.points) for sweep in sweeps]
     paired: list[dict[str, str]] = [{} for _ in sweeps]
@@ -73,7 +73,7 @@ def _paired_routings(sweeps: Sequence[AnySweep]) -> list[dict[str, str]]:
 
 
 def _role(name: str) -> str:
-    """Returns the role of a routing, `minimal`, `not minimal` or `adaptive`; its name if it is unknown."""
+    """Returns a routing's role: `minimal`, `not minimal` or `adaptive`; for unknown routings, the name."""
     try:
         found = routing(name)
     except UsageError:  # the name is from another version

@@ -38,7 +38,7 @@ _MAX_ROUTERS = 1 << 20
 
 
 def largest_fabric_routers(hosts_per_router: int) -> int:
-    """Returns the largest number of routers whose fabric fits into the free memory.
+    """Returns the number of routers of the largest fabric that fits into the free memory.
 
     Args:
         hosts_per_router: concentration p, hosts at each router.
@@ -57,8 +57,8 @@ def link_rate_bps(
 ) -> float:
     """Estimates the link rate at which this machine carries a fabric's traffic, in bits per second.
 
-    A rule of thumb for the userspace datapath, from the processors that this process may use;
-    `--link-rate auto` measures the rate.
+    Applies a rule of thumb for the userspace datapath, based on the number of processors that this process
+    may use; `--link-rate auto` measures the rate.
 
     Args:
         hosts: number of hosts that send.
@@ -93,7 +93,7 @@ class Demand(NamedTuple):
 
 
 def default_link_rate(experiment: Experiment, values: Mapping[str, Given]) -> Given:
-    """Returns the default link rate of a run or a sweep as text, like `500k`.
+    """Returns the default link rate of a run or a sweep, as text like `500k`.
 
     Args:
         experiment: the experiment.
@@ -131,7 +131,7 @@ def carried_rate_bps(topology: Topology, demand: Demand) -> float:
 
 
 def default_of_fabric(fabric: Experiment, load: float) -> str:
-    """Returns the default link rate of a fabric for generated traffic as text, like `500k`.
+    """Returns a fabric's default link rate for generated traffic, as text like `500k`.
 
     Args:
         fabric: specification of the fabric.

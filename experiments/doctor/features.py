@@ -52,7 +52,7 @@ class Feature:
     Attributes:
         name: its name.
         lacks: requirements that are missing, or could not be examined.
-        kind: argument of vagrant/provision.sh that installs them; empty for none.
+        kind: argument of vagrant/provision.sh that installs them; empty if none does.
     """
 
     name: str
@@ -67,7 +67,7 @@ class Feature:
         return False if any(lack.known for lack in self.lacks) else None
 
     def remedies(self) -> list[str]:
-        """Returns the commands that install the missing requirements, then advice for those without one."""
+        """Returns commands that install the missing requirements, then advice for the others."""
         packages = list(dict.fromkeys(lack.package for lack in self.lacks if lack.package))
         requirements = [lack.requirement for lack in self.lacks if lack.requirement]
         if (packages or requirements) and is_provisioned():
@@ -88,12 +88,12 @@ class Feature:
 
 
 def pandas_installation() -> str:
-    """Returns the command that installs pandas where this interpreter finds it."""
+    """Returns the command that installs pandas so that this interpreter finds it."""
     return Feature(_FRAMES, (Lack("pandas", requirement="pandas"),), _FRAMES_KIND).remedies()[0]
 
 
 def igraph_installation() -> str:
-    """Returns the command that installs igraph where this interpreter finds it."""
+    """Returns the command that installs igraph so that this interpreter finds it."""
     return Feature(_CLASSES, (Lack("igraph", requirement="igraph"),), _CLASSES_KIND).remedies()[0]
 
 

@@ -1,4 +1,4 @@
-"""Examination of this machine: tries each requirement of fabrics and names remedies for missing ones."""
+"""Examination of this machine: checks each requirement of fabrics and names remedies for missing ones."""
 
 from __future__ import annotations
 

@@ -29,7 +29,7 @@ def is_provisioned() -> bool:
 
 
 def provision(kind: str) -> str:
-    """Returns the command that installs the requirements of a kind of use into the checkout's environment.
+    """Returns the command that installs the requirements for a kind of use into the checkout's environment.
 
     Args:
         kind: argument of vagrant/provision.sh; may be empty.
@@ -39,20 +39,20 @@ def provision(kind: str) -> str:
 
 
 def install_packages(names: Iterable[str]) -> str:
-    """Returns the command that installs packages of Debian or Ubuntu; on other systems, what to install."""
+    """Returns the command that installs packages of Debian or Ubuntu; elsewhere, a text that names them."""
     if not APT.exists():
         return f"install the contents of the Debian packages {', '.join(names)}"
     return shlex.join([*_as_root(), "apt-get", "install", *names])
 
 
 def install_python(requirements: Iterable[str]) -> str:
-    """Returns the command that installs Python distributions where this interpreter finds them."""
+    """Returns the command that installs Python distributions so that this interpreter finds them."""
     pip = shlex.join([sys.executable, "-m", "pip", "install", *requirements])
     return "make setup" if is_provisioned() else pip
 
 
 def missing_requirements(extra: str) -> list[str]:
-    """Returns the requirements of an extra whose distributions are not installed.
+    """Returns those requirements of an extra that are not installed.
 
     Args:
         extra: an extra of setup.cfg.

@@ -15,18 +15,18 @@ _MAX_NAMED = 3
 
 @dataclass(frozen=True)
 class Headline(Event):
-    """A failure so far.
+    """What is known so far about a failure.
 
     Attributes:
         failed: names of the components that failed, such as `link:s1-s7`.
         lost: number of lost packets so far; None if it is not known.
         repaired_ms: time from the failure until all watched pairs delivered again; None if that is not known.
         repaired_by: `switches`, `controller`, `nobody` or `nothing was broken`; empty before it is known.
-        every_pair: whether all pairs are probed, instead of some that the failure affects.
+        every_pair: whether all pairs are probed, not only some that the failure affects.
         cut_off: number of pairs of working switches without a path until the repair.
         back: whether everything that failed is back.
-        right: whether all pairs have then delivered as before.
-        trouble: what is wrong in the end, a sentence.
+        right: whether all pairs delivered as before once everything was back.
+        trouble: sentence about a problem that remains at the end; empty if there is none.
     """
 
     failed: tuple[str, ...]
@@ -48,7 +48,7 @@ class Headline(Event):
 
     @property
     def repaired(self) -> bool:
-        """Whether all pairs deliver that still can."""
+        """Whether all pairs that still can deliver do so."""
         return self.repaired_by not in ("", "nobody")
 
     def __str__(self) -> str:

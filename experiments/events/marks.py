@@ -27,7 +27,7 @@ class TrafficStarted(Event):
     Attributes:
         pattern: name of the pattern.
         load: offered load, as a fraction of the injection capacity.
-        seconds: length with the warm-up in s; an upper bound if `steady`.
+        seconds: length including the warm-up, in s; an upper bound if `steady`.
         steady: whether the warm-up ends once the traffic is in a steady state.
     """
 

@@ -64,8 +64,8 @@ def _compiling(kept: bool) -> str:
     if kept:
         return "compiling the simulator (about 10 s, first run only)"
     return (
-        "compiling the simulator (about 10 s, in every run, because its cache folder cannot be written; set "
-        "NUMBA_CACHE_DIR to a folder that can)"
+        "compiling the simulator (about 10 s, in every run, because its cache folder is not writable; set "
+        "NUMBA_CACHE_DIR to one that is)"
     )
 
 
@@ -107,7 +107,7 @@ TEXTS: Mapping[str, str | Callable[..., str]] = {
     "faults-not-reached": "{missed} of {faults} faults not injected: scheduled after the end of the traffic",
     # A user's own programs.
     "server-not-listening": "`{line}` is not listening yet; the other programs start anyway",
-    "server-ended": "`{line}` ended before the other programs started, with status {status}{last}",
+    "server-ended": "`{line}` ended with status {status} before the other programs started{last}",
     "programs-started": lambda programs: (
         "1 program started" if programs == 1 else f"{programs} programs started"
     ),
@@ -119,7 +119,7 @@ TEXTS: Mapping[str, str | Callable[..., str]] = {
     "point-started": lambda number, points, name, seconds_left=None: (
         f"point {number} of {points}: {name}{time_left(seconds_left)}"
     ),
-    "failover-started": "{seconds:g} s of probes; {failing} fails after {fail_s:g} s",
+    "failover-started": "{seconds:g} s of probes; {failing} will fail after {fail_s:g} s",
     "failover-repeated": lambda seed, number, failovers, seconds_left=None: (
         f"seed {seed}, failover {number} of {failovers}{time_left(seconds_left)}"
     ),

@@ -49,8 +49,8 @@ class Progress(Ongoing):
     """Report on current traffic.
 
     Attributes:
-        held: the longest times in the last second for which switches left frames waiting to be read; None if
-            they were not observed.
+        held: the longest times for which switches left frames unread in the last second; None if they were
+            not observed.
     """
 
     held: HeldLately | None = None
@@ -72,7 +72,7 @@ class TrafficProgress(Progress):
         seconds: seconds since the start of the traffic.
         total_s: length of the traffic in s; an upper bound if the warm-up ends at steady state.
         offered, accepted: offered and accepted load of the last second.
-        loss: fraction of overdue packets that have not arrived; None if none is overdue.
+        loss: fraction of the packets due by now that have not arrived; None if none is due.
         latency_p99_ms: 99th percentile of recent latencies.
         under_way: packets that have not arrived: in queues, on links, or lost.
     """
@@ -116,12 +116,12 @@ class TrafficDraining(Progress):
 
 @dataclass(frozen=True)
 class CollectiveProgress(Progress):
-    """A collective so far: segments received, and their rate as a fraction of all ranks' link rates.
+    """A collective so far: segments received, and their rate as a fraction of the ranks' total link rate.
 
     Attributes:
         seconds: seconds since its start.
         segments: segments received.
-        accepted: their rate in the last second, as a fraction of all ranks' link rates.
+        accepted: their rate in the last second, as a fraction of the ranks' total link rate.
         latency_p99_ms: 99th percentile of recent latencies.
         done: fraction of the bytes of all iterations' messages that has arrived; None if not known.
     """
@@ -175,7 +175,7 @@ class FlowProgress(Progress):
 
 @dataclass(frozen=True)
 class ProbesSent(Ongoing):
-    """Time for which probes have been sent so far, and their total time, in s."""
+    """For how long probes have been sent so far, and for how long they are sent in total, in s."""
 
     seconds: float
     total_s: float
@@ -191,7 +191,7 @@ class ProbesSent(Ongoing):
 
 @dataclass(frozen=True)
 class ProgramsProgress(Ongoing):
-    """The programs that still run, `seconds` after the start of the traffic, as command lines."""
+    """Command lines of the programs that are still running, `seconds` after the start of the traffic."""
 
     seconds: float
     lines: tuple[str, ...]
@@ -237,7 +237,7 @@ class PointsSimulated(Ongoing):
 
     Attributes:
         name: name of the point that was simulated last.
-        seconds_left: estimated time of the other points in s; None if not known.
+        seconds_left: estimated time of the remaining points in s; None if not known.
     """
 
     done: int
@@ -260,7 +260,7 @@ class CurvePointSimulated(Ongoing):
     """A point of a curve of a paper was simulated.
 
     Attributes:
-        seconds_left: upper bound of the time of all missing points in s; None if not known.
+        seconds_left: upper bound on the time for all missing points in s; None if not known.
     """
 
     curve: str

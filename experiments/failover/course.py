@@ -43,7 +43,7 @@ class Course:
 
         Args:
             fabric: the fabric.
-            affected: pairs of hosts that the failure affects.
+            affected: number of pairs of hosts that the failure affects.
         """
         failures = [(time_s, report) for time_s, report in self._replans if report.failed != "none"]
         converged_s = failures[0][0] - self._fail_s if failures and self._fails else None
@@ -82,7 +82,7 @@ class Course:
         )
 
     def lag_doubts(self, gap_ms: float) -> list[str]:
-        """Returns the reasons to doubt the silences because probes of the failure left late.
+        """Returns a reason to doubt the measured silences if probes left late during the failure.
 
         Args:
             gap_ms: longest silence of a watched pair during the failure.
@@ -126,11 +126,11 @@ class Course:
 def acted_s(
     failures: Sequence[tuple[float, Replanned]], ports_set_s: Sequence[float], fail_s: float
 ) -> float | None:
-    """Returns when the controller may first have helped: it sets ports down before it plans; None if never.
+    """Returns the first time at which the controller may have helped; None if it did nothing.
 
     Args:
-        failures: (time, report) of its plans for the failure.
-        ports_set_s: times at which it set ports.
+        failures: (time, report) of the controller's plans for the failure.
+        ports_set_s: times at which the controller set ports down or up.
         fail_s: time of the failure.
     """
     times_s = [time_s - report.seconds + report.planning_s for time_s, report in failures]

@@ -1,4 +1,4 @@
-"""Failover demonstration: periodic probes of all pairs while a component fails, is repaired, and returns.
+"""Failover demonstration: periodic probes of all pairs while a component fails, is bypassed, and returns.
 
 Pairs whose minimal path crosses a failed component, up to as many as the machine can carry, are probed every
 millisecond; all pairs are probed at a longer interval. Every arrival is logged, so that losses and silences
@@ -121,7 +121,7 @@ def observe_failure(
     check: bool = True,
     keep: Callable[[Observation], None] = lambda _observed: None,
 ) -> Observation:
-    """Injects a failure and its repair into a fabric under probes.
+    """Injects a failure and its repair into a fabric while probes are sent.
 
     Args:
         fabric: the fabric.
@@ -193,7 +193,7 @@ def _troubles_after(
 
 
 def _foreign_doubts(fabric: LiveFabric, carried: HostBytes, result: TrafficResult) -> list[str]:
-    """Returns the reasons to doubt the probes because hosts sent or received other frames."""
+    """Returns the reasons to doubt the probes if hosts sent or received other frames."""
     if result.interrupted or result.failed:  # some counts of the probes are missing
         return []
     sent, received = result.sent.bytes.sum(axis=0), result.received.bytes.sum(axis=0)
@@ -231,7 +231,7 @@ def _send_probes(
 
 
 def busiest_link(topology: Topology) -> Component:
-    """Returns the first of the links on the largest number of minimal paths."""
+    """Returns the link on the largest number of minimal paths; the first if several tie."""
     links = topology.link_list
     counts = [int(crossing_pairs(topology, failure).sum()) for failure in link_failures(topology)]
     return link_component(links[int(np.argmax(counts))])
@@ -242,8 +242,8 @@ def _probe_schedule(
 ) -> tuple[ProbeSchedule, int]:
     """Returns the probes of affected pairs and of all working pairs, and the number of affected pairs.
 
-    A pair is affected if its minimal path crosses a watched component. If they are too many, only some of
-    them are probed at the fast rate.
+    A pair is affected if its minimal path crosses a watched component. If too many pairs are affected, only
+    some of them are probed at the fast rate.
     """
     routers = np.array([host.router for host in fabric.hosts])
     count = len(routers)

@@ -97,7 +97,7 @@ def _heard_s(silences: Sequence[Silence], cut_s: float, done_s: float) -> float:
     Args:
         silences: reports of silences.
         cut_s: start of the failure.
-        done_s: time at which it was complete.
+        done_s: time by which all components had failed.
     """
     outages = [outage for one in silences for outage in one.outages]
     return max((end_s for start_s, end_s in outages if start_s < done_s and end_s > cut_s), default=cut_s)

@@ -21,11 +21,11 @@ class Probes:
     """Probes of a run, with the times at which each was sent and arrived.
 
     Attributes:
-        streams: probed pairs with their interval; the index of a stream is the flow of its probes.
-        sent_s, pair, flow: due time in s, pair and flow of every probe, in order of time (arrays, probes).
-        arrived: whether each probe arrived (bool array, probes).
-        arrived_s, hops: time of arrival in s, inf for lost probes; hops, 0 for lost probes (arrays, probes).
-        lag_s: delay behind the schedule in s, 0 for lost probes (array, probes).
+        streams: probed pairs with their interval; the index of a stream is the flow number of its probes.
+        sent_s, pair, flow: arrays over all probes in order of time: due time in s, pair and flow.
+        arrived: bool array: whether each probe arrived.
+        arrived_s, hops: arrays: time of arrival in s (inf for lost probes), and hops (0 for lost probes).
+        lag_s: array: delay behind the schedule in s; 0 for lost probes.
         end_s: end of the observation in s; later probes are left out, as their loss cannot be known.
     """
 
@@ -69,11 +69,11 @@ class Probes:
         return (self.sent_s >= begin_s) & (self.sent_s < end_s)
 
     def longest_lag_s(self, begin_s: float, end_s: float) -> float:
-        """Returns the longest delay in s of the probes due in a span that arrived; 0 if none did."""
+        """Returns the longest delay in s among probes that were due in a span and arrived; 0 if none did."""
         return float(self.lag_s[self.within(begin_s, end_s)].max(initial=0.0))
 
     def longest_silence_s(self, begin_s: float, end_s: float) -> float:
-        """Returns the longest time in s between two arrivals of a watched pair, for probes sent in a span."""
+        """Returns the longest gap in s between arrivals of a watched pair's probes sent in a span."""
         chosen = self.within(begin_s, end_s) & (self.flow == 0)
         if not chosen.any():
             return 0.0
@@ -141,7 +141,7 @@ class Probes:
 
 
 def _observed_until_s(log: npt.NDArray[np.void]) -> float:
-    """Returns the time in s from which probes of an interrupted run may still have been in flight at its end.
+    """Returns the send time in s from which probes may still have been in flight at an interrupted run's end.
 
     The last arrival decides, not the end of sending: some hosts stop receiving before others stop sending.
 

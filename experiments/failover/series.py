@@ -132,7 +132,7 @@ class _Failovers(ListedGroup[LiveFabric, FailoverOptions, FailoverSummary]):
         return observe_failure(fabric, point, _only_progress(self._on_event), keep=keep).summary
 
     def keep(self, point: FailoverOptions, outcome: FailoverSummary, seconds_left: float | None) -> None:
-        """Reports the end of a failover; it is the last if not all pairs reach each other any more."""
+        """Reports the end of a failover, which is the last if some pairs no longer reach each other."""
         super().keep(point, outcome, seconds_left)
         self._seconds_left = seconds_left
         self._on_event(failover_ended(point, outcome))
@@ -146,7 +146,7 @@ class _Failovers(ListedGroup[LiveFabric, FailoverOptions, FailoverSummary]):
 
 
 def failover_ended(repetition: FailoverOptions, summary: FailoverSummary) -> Event:
-    """Returns the event of a failover's end; if it was interrupted early, it names the drawn components.
+    """Returns the event of a failover's end; it names the drawn components if the failover ended early.
 
     Args:
         repetition: its specification.
@@ -177,7 +177,7 @@ def _write(
     directory: RunDirectory,
     on_event: OnEvent,
 ) -> None:
-    """Writes a failover into its own folder, its row, and the combined result so far."""
+    """Writes a failover's own folder, its row of the series, and the combined result so far."""
     row = repetition_of(repetition.seed, observed.summary)
     with directory.storing(observed.summary, on_event):
         directory.write_record(SUMMARY, series)
@@ -295,8 +295,8 @@ def median_limits(values: Sequence[float]) -> tuple[float, float] | None:
         values: independent values of one distribution.
 
     Returns:
-        The k-th smallest and the k-th largest value, for the largest k with at least 95 %; None for fewer
-        than six values, as no pair reaches that.
+        The k-th smallest and the k-th largest value, for the largest k that gives at least 95 %; None for
+        fewer than six values, for which no k does.
     """
     ordered, count = sorted(values), len(values)
     beyond, rank = 0, 0  # of 2^count outcomes, those with fewer than `rank` values below the median

@@ -1,6 +1,6 @@
 """Figures of topologies and results. Importing this package loads matplotlib.
 
-For the command line, it is isolated from user settings, so that figures are the same in every environment.
+On the command line, matplotlib is isolated from user settings, so that figures are the same everywhere.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ _BACKEND, _FOLDER = "MPLBACKEND", "MPLCONFIGDIR"
 def _load() -> None:
     """Imports matplotlib with its default settings and a cache folder that root can trust.
 
-    By itself, matplotlib would read `matplotlibrc` in the working folder, and from the environment a backend,
-    which is not needed to write files.
+    By itself, matplotlib would read `matplotlibrc` in the working folder, and use the backend that the
+    environment names, although files can be written without one.
     """
     # Set before the import, which warns about folders that it cannot write.
     logging.getLogger("matplotlib").setLevel(logging.ERROR)

@@ -104,7 +104,7 @@ def draw_failovers(comparison: Comparison) -> Figure:
 
 
 def _engine(results: Mapping[str, Any]) -> Engine:
-    """Returns the engine, emulation or simulation, to which the names of these results belong."""
+    """Returns the engine, emulation or simulation, whose name is a key of `results`."""
     return next(one for one in Engine if one.value in results)
 
 
@@ -156,7 +156,7 @@ def _bars(comparison: Comparison, panels: Sequence[tuple[str, str, str]], doubt:
 
 
 def _doubtful(comparison: Comparison) -> list[bool]:
-    """Returns whether each result is doubtful: not valid, not stable, negative or interrupted."""
+    """Returns, for each result, whether it is not `valid`, not `stable`, `negative` or `interrupted`."""
     none: list[Any] = [None] * len(comparison.runs)
     rows = [comparison.results.get(name, none) for name in ("valid", "stable", "negative", "interrupted")]
     return [
@@ -226,7 +226,7 @@ def draw_sweeps(comparison: Comparison) -> Figure:
 
 
 class _Side:
-    """A compared point with the values of one of the sweeps, by index; its columns are attributes."""
+    """One sweep's values at a compared point, with columns as attributes; `number` selects the sweep."""
 
     def __init__(self, point: ComparedPoint, number: int) -> None:
         self.routing, self.pattern, self.load = point.routing, point.pattern, point.load

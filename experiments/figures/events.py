@@ -74,7 +74,7 @@ def mark_events(axes: Axes, events: Events, *, numbered: bool = True) -> None:
 
 
 def _listed(events: Events) -> list[int]:
-    """Returns the numbers, from 1, of events to list: all or, if there are many, all except new plans."""
+    """Returns the positions, from 1, of the events to list: all or, if there are many, all but new plans."""
     numbers = range(1, len(events) + 1)
     if len(events) <= _FEW:
         return list(numbers)

@@ -72,8 +72,8 @@ def draw_fabric(
         axes: axes to draw on.
         topology: graph of the routers.
         layout: positions and kinds of the routers.
-        shades: shade of each link, in the order of `link_list`, from 0 (light and thin) to 1 (black and
-            thick): float64 array, (links,); None to draw all links in the same style.
+        shades: float64 array, one entry per link in the order of `link_list`: its shade, from 0 (light and
+            thin) to 1 (black and thick); None to draw all links in the same style.
     """
     figure = axes.get_figure(root=True)
     assert figure is not None
@@ -207,10 +207,10 @@ def _outline(axes: Axes, layout: Layout, clusters: Clusters) -> None:
 
 
 def _hull(points: npt.NDArray[np.float64], beside: float, beyond: float) -> npt.NDArray[np.float64]:
-    """Returns the corners of a band around points in rows: float64 array, 4 x 2.
+    """Returns a float64 array, 4 x 2: the corners of a band around points in rows.
 
-    Its top and bottom sides are each as wide as the points there, plus `beside`; `beyond` is the margin above
-    and below.
+    The top and bottom sides are as wide as the highest and lowest row, plus `beside`; `beyond` is the margin
+    above and below.
     """
     x, y = points.T
     corners = []

@@ -105,7 +105,7 @@ def _handles(summary: FailoverSummary) -> list[Line2D]:
 
 
 class _Series(NamedTuple):
-    """Probes of a stream over time: arrays with one entry per step; hops are NaN if none arrived."""
+    """Probes of a stream over time: arrays with one entry per step; hops are NaN where no probe arrived."""
 
     times_s: Amounts
     sent: Amounts

@@ -34,7 +34,7 @@ OptionalValues = Sequence[float | None]
 
 
 def compared_classes(comparison: Comparison) -> list[str]:
-    """Returns the size classes that any run has, and `all`; empty if a run is not of TCP flows."""
+    """Returns the size classes that occur in some run, and `all`; empty if a run is not of TCP flows."""
     results = comparison.results
     if any(started is None for started in results.get(f"flows_started, {ALL}", [None])):
         return []

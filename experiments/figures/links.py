@@ -28,8 +28,8 @@ _MAX_DRAWN = 4000  # largest number of links to draw; more would look solid blac
 def draw_links(run: Run | Simulation) -> Figure:
     """Draws a heat map of links by their busier direction, and the sorted loads of all directions.
 
-    The map is omitted if there are too many links, or if the graph's file is missing or has changed, in which
-    case the title names the file.
+    The map is omitted if there are too many links. It is also omitted if the graph's file is missing or has
+    changed; the title then names the file.
 
     Args:
         run: run or simulation with a table of link loads.
@@ -54,7 +54,7 @@ def draw_links(run: Run | Simulation) -> Figure:
 
 
 def _topology(run: Run | Simulation, names: list[str]) -> tuple[Topology | None, str]:
-    """Returns the graph, None without a map of it, and the reason if the graph cannot be rebuilt."""
+    """Returns the graph (None if no map is drawn), and why it cannot be rebuilt (empty if it can)."""
     manifest = run.folder / MANIFEST
     experiment = run.manifest.experiment if manifest.exists() else None
     try:

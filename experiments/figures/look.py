@@ -82,7 +82,7 @@ class Look:
 
 
 def _names(value: str | Sequence[str]) -> tuple[str, ...]:
-    """Returns listed names; names such as `ugal-pf:buckets=8,threshold=0.5, queue 8` contain commas."""
+    """Splits a list of names, which may contain commas: `ugal-pf:buckets=8,threshold=0.5, queue 8`."""
     return tuple(dict.fromkeys(_BETWEEN_NAMES.split(value) if isinstance(value, str) else value))
 
 
@@ -157,7 +157,7 @@ def scaled(size: float) -> float:
 def ordered(names: Iterable[str]) -> list[str]:
     """Returns names of panels or curves in the order of the look.
 
-    A name without parameters matches all that start with it: `ugal-pf` matches `ugal-pf:threshold=0.5`.
+    A name without parameters stands for all that start with it: `ugal-pf` for `ugal-pf:threshold=0.5`.
     """
     drawing = current()
     listed = [*dict.fromkeys(names)]
@@ -188,7 +188,7 @@ def _settings(look: Look) -> Any:
 
 
 def _fit(figure: Figure) -> None:
-    """Wraps long labels and sets tick sizes, as some ticks are created only when a figure is written."""
+    """Wraps long labels, and sets the sizes even of ticks that are created when the figure is written."""
     settings: Any = rcParams
     letters = 72 / (_LETTER * settings["font.size"])  # letters per inch
     for axes in figure.axes:

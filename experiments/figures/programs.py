@@ -96,9 +96,9 @@ def _throughput(axes: Axes, run: Run) -> None:
 def _rates(
     times_s: npt.NDArray[np.float64], sent_bytes: npt.NDArray[np.float64]
 ) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]]:
-    """Returns the times in s of a link's readings, and its rate in Mbit/s between each pair of readings.
+    """Returns the times in s of a link's readings, and its rate in Mbit/s between successive readings.
 
-    A row has the bytes since the previous row; the start of the first row is unknown.
+    A row counts bytes since the previous row; the first row is not used, as its start is unknown.
     """
     edges = times_s
     if len(edges) < 2:

@@ -49,7 +49,8 @@ def draw_seed(run: Run | Simulation) -> dict[str, Figure]:
 def draw_seeds(run: Run | Simulation) -> dict[str, Figure]:
     """Draws a run or simulation; returns name -> figure.
 
-    Names of figures of replications start with the seed's folder; `replications` has means with intervals.
+    Names of a replication's figures start with its folder; the figure `replications` shows means over all
+    seeds, with intervals.
 
     Args:
         run: the run or simulation.
@@ -69,7 +70,7 @@ def draw_seeds(run: Run | Simulation) -> dict[str, Figure]:
 
 
 def draw_replications(run: Run | Simulation) -> dict[str, Figure]:
-    """Draws the figure `replications` of several seeds; empty for one seed.
+    """Draws the figure `replications` of several seeds; returns no figure for one seed.
 
     Args:
         run: the run or simulation.

@@ -42,9 +42,10 @@ Values = npt.NDArray[np.float64]
 def draw_run(run: Run) -> dict[str, Figure]:
     """Draws a run of one seed; returns name -> figure.
 
-    Figures are `throughput` (over time, and packets by hops; without generated traffic, of links), `latency`
-    (distribution) or, for TCP flows, `slowdown` (by size), `links` (loads on a drawing of the fabric, and
-    sorted), `programs` (times of user programs) and `collective` (bandwidth by message size).
+    Figures are `throughput` (over time, and packets by hops; throughput of links if no traffic was
+    generated), `latency` (distribution) or, for TCP flows, `slowdown` (by size), `links` (loads on a drawing
+    of the fabric, and sorted), `programs` (times of user programs) and `collective` (bandwidth by message
+    size).
 
     Args:
         run: the run.

@@ -95,7 +95,7 @@ def curve_styles(curves: Iterable[str]) -> dict[str, tuple[str, str]]:
 def _routing_of(curve: str) -> str:
     """Returns the routing in a curve's name, without parameters and options.
 
-    Of a pair such as `min / hierarchical` (`experiments.comparison.sweeps`), it is the first known one.
+    For a pair such as `min / hierarchical` (`experiments.comparison.sweeps`), returns the first known one.
     """
     pair = [name.partition(":")[0].partition(",")[0] for name in curve.split(" / ")]
     return next((name for name in pair if name in _ROUTINGS), pair[0])
@@ -279,12 +279,12 @@ class _PlainLogFormatter(LogFormatter):
         return f"{x:g}" if shown else ""
 
     def _has_room(self, x: float) -> bool:
-        """Returns whether an axis with few labels shows `x`: its digit must be 1, 2 or 5; on long axes, 1."""
+        """Returns whether `x` is labelled: its first digit is 1, 2 or 5 (on long axes, only 1)."""
         low, high = self.axis.get_view_interval() if self.axis is not None else (1.0, 1.0)
         return f"{x:.0e}"[0] in ("125" if 0 < low < high <= low * self._widest_ratio() else "1")
 
     def _widest_ratio(self) -> float:
-        """Returns the ratio of an axis's ends up to which it has room for labels at 1, 2 and 5."""
+        """Returns the largest ratio of an axis's limits at which it has room for labels at 1, 2 and 5."""
         axis: Any = self.axis
         if axis is None or isinstance(axis, XAxis):
             return _NARROW

@@ -104,7 +104,7 @@ def _title(
 def _draw_crosschecked(
     panels: SweepPanels, rows: Sequence[SweptRow], simulated: Mapping[Point, Compared]
 ) -> bool:
-    """Draws results of simulations of the same packets as light lines; returns whether there are any."""
+    """Draws, as light lines, results of simulations of the same packets; returns whether there are any."""
     for pattern, (accepted, latency) in panels.pairs.items():
         for curve, (_, color) in panels.styles.items():
             curves: tuple[list[tuple[float, float]], list[tuple[float, float]]] = ([], [])
@@ -154,7 +154,8 @@ def _faults_text(settings: SweepSettings) -> str:
 def simulated_curve(settings: SweepSettings, routing: str, pattern: str) -> list[SimulatedPoint]:
     """Returns the stable points of the PolarFly authors' simulator; empty for fabrics without such results.
 
-    Saturated points are excluded: its lossless network is not comparable to switches that drop packets.
+    Saturated points are excluded: the simulator's lossless network is not comparable to switches that drop
+    packets.
 
     Args:
         settings: settings of the sweep.

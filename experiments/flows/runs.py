@@ -54,7 +54,7 @@ def run_flow_traffic(
 
 
 def base_times_ms(fabric: LiveFabric, options: FlowOptions) -> dict[int, float]:
-    """Measures the completion times of flows of one byte in the empty fabric: handshake and first frame.
+    """Measures the completion times of one-byte flows in the empty fabric: handshake and first frame.
 
     Args:
         fabric: the fabric, up and without traffic.
@@ -76,7 +76,7 @@ def stable_minimum(measure: Callable[[], Mapping[int, float]]) -> dict[int, floa
         measure: measures one round: key -> value above 0.
 
     Returns:
-        The minimum by key, once a round lowered none by more than 5 %, or after six rounds.
+        The minimum by key, once a round has lowered none of them by more than 5 %, or after six rounds.
     """
     least = dict(measure())
     for _ in range(_MAX_ROUNDS - 1):

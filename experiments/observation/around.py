@@ -1,4 +1,4 @@
-"""Ways around failures that packets take now, for the drawing of a fabric."""
+"""The ways that packets now take around failures, for the drawing of a fabric."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class WaysAround:
         """Returns the ways around given failures; empty until they are known.
 
         Args:
-            failed: names of the failed components; empty for no ways.
+            failed: names of the failed components; without any, there are no ways around.
             planned_failure: the failure that the controller's plan is for, or `none`.
         """
         key = failed, planned_failure
@@ -54,7 +54,7 @@ class WaysAround:
 
 
 def ways_around(plan: RoutePlan, failed: Sequence[str], *, replanned: bool) -> Paths:
-    """Returns the paths that packets take whose minimal path crosses failed components, one for each.
+    """Returns, for each failed component, the path of packets whose minimal path crosses the component.
 
     Args:
         plan: the plan of the whole fabric.
@@ -83,7 +83,7 @@ def ways_around(plan: RoutePlan, failed: Sequence[str], *, replanned: bool) -> P
 def _pair(
     plan: RoutePlan, component: Component, failure: Failure, hosts: dict[int, Host]
 ) -> tuple[int, int] | None:
-    """Returns a pair of routers whose minimal paths cross a component: the link's own ends if possible."""
+    """Returns a pair of routers whose minimal paths cross a component; preferably a link's own ends."""
     able = hosts.keys() - failure.failed_routers
     if component.kind is ComponentKind.LINK and able >= {*component.routers}:
         source, destination = component.routers

@@ -89,7 +89,7 @@ def described_parameters(name: str) -> tuple[DescribedParameter, ...]:
 
 
 def described_links(topology: Topology) -> tuple[DescribedLink, ...]:
-    """Returns the links of a graph, with the indices of their directions among its directed links."""
+    """Returns a graph's links, each with the indices of its two directions among the directed links."""
     places = {(one.source, one.port): place for place, one in enumerate(directed_links(topology))}
     return tuple(
         DescribedLink(

@@ -1,4 +1,4 @@
-"""Progress of an experiment that uses its fabric alone, taken from the experiment's events."""
+"""Progress of an experiment that has exclusive use of its fabric, taken from the experiment's events."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class ExperimentProgress:
         return event.held if event else None
 
     def traffic(self) -> TrafficStatus | None:
-        """Returns the current traffic of a pattern; None if there is none."""
+        """Returns the status of a pattern's current traffic; None if there is none."""
         event = self._latest()
         if not isinstance(event, TrafficProgress) or not isinstance(self._started, TrafficStarted):
             return None
@@ -53,7 +53,7 @@ class ExperimentProgress:
         )
 
     def collective(self) -> CollectiveStatus | None:
-        """Returns the current collective operation; None if there is none."""
+        """Returns the status of the current collective operation; None if there is none."""
         event = self._latest()
         if not isinstance(event, CollectiveProgress) or not isinstance(self._started, CollectiveStarted):
             return None

@@ -66,7 +66,7 @@ class FailureStory:
     # ---- sessions ----
 
     def begin(self, components: Sequence[str]) -> None:
-        """Notes the components that a session makes fail, with probes around."""
+        """Notes the components that a session is about to make fail while it sends probes."""
         self._subject, self._began = tuple(components), False
 
     def observe(self, failed: Sequence[str], incident: IncidentState | None, *, whole: bool) -> None:
@@ -74,7 +74,7 @@ class FailureStory:
 
         Args:
             failed: names of the components that have failed.
-            incident: the probes around the latest change that had probes.
+            incident: the probes around the latest probed change.
             whole: whether everything works again with the initial plan.
         """
         unprobed = not _places(failed) <= _places((*self._failed, *self._subject))
@@ -122,7 +122,10 @@ def headline_of(failed: tuple[str, ...], incident: IncidentState) -> Headline:
 
 
 def _places(names: Iterable[str]) -> set[str]:
-    """Returns where components are: a switch that comes back hangs for a moment, a link may have copies."""
+    """Removes kinds (`link:`) and numbers of parallel links (`.2`) from names.
+
+    Kinds are removed because the kind of a returning switch is at first `hang:`.
+    """
     return {name.partition(":")[2].partition(".")[0] for name in names}
 
 

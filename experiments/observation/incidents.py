@@ -142,7 +142,7 @@ class Incident:
             probes.close()
 
     def _note(self, probes: PairProbes, now_s: float) -> None:
-        """Updates the counts, and reports once when all pairs deliver again."""
+        """Updates the counts, and reports the first time that all pairs deliver again."""
         lost = probes.lost(now_s)
         changes: dict[str, Any] = {
             "sent": probes.sent,
@@ -179,7 +179,7 @@ class Incident:
         self._on_progress(self)
 
     def _controller_acted_s(self) -> float | None:
-        """Returns when the controller may first have helped, and records its plan; None if it has not yet."""
+        """Returns when the controller may first have helped, or None; records the controller's plan."""
         controller, changed_s = self._fabric.controller, self.changed_s or 0.0
         with contextlib.suppress(PolarLabError):  # the controller's last report is a fatal error
             controller.catch_up()
@@ -292,7 +292,7 @@ _SELDOM_S = 1.0  # a pair with longer silences even without a failure sends too 
 def traffic_silence(
     silences: Sequence[Silence], changed_s: float, hosts: Sequence[str]
 ) -> TrafficSilence | None:
-    """Returns the longest silence of traffic since a change; None without a report since then.
+    """Returns the longest silence of traffic since a change; None if there is no report since then.
 
     Args:
         silences: reports of the traffic, the oldest first.

@@ -17,7 +17,7 @@ class DescribedLink:
         name: its name, like `s1-s7`, or `s1-s7.2` for parallel links.
         ends: its two routers, from 0.
         ports: the port at each end.
-        directions: indices, in a state's lists, of the directions from the first and from the second end.
+        directions: indices in a state's lists: the direction from the first end, then from the second.
     """
 
     name: str
@@ -33,7 +33,7 @@ class Proof:
     Attributes:
         pairs: number of ordered pairs of hosts; the plan connects all of them.
         max_hops: largest number of links between routers that a packet takes.
-        rules, groups: numbers of rules and groups of all switches.
+        rules, groups: how many rules and groups all switches have.
     """
 
     pairs: int
@@ -89,7 +89,7 @@ class FabricDescription:
         actions: names of the actions that viewers may request.
         replay: name of the replayed results; None for a live fabric.
         points: names of the points or seeds of the replayed results; empty for a single run.
-        point: the one that is shown.
+        point: name of the point that is shown.
         lacks: files that the replayed results lack, and what is therefore not known.
         shown_first: index of the recorded state that is shown first.
     """
@@ -141,13 +141,13 @@ class TrafficSilence:
     """Background traffic around a change of the fabric.
 
     Attributes:
-        silence_ms: longest time between two arrivals of a pair of hosts that ended since the change or is
-            still ongoing.
+        silence_ms: longest gap between arrivals of a pair of hosts, among the gaps that ended after the
+            change or still continue.
         pair: the pair, like `h1_1 to h9_1`.
-        before_ms: this silence in the seconds before the change, because random traffic has long gaps anyway.
-        lost: packets since the change that have not arrived although a later one of their source has.
-        seldom: whether pairs send so seldom that this silence does not differ from those before.
-        ongoing: whether the silence continues and is over twice as long as those before, so that more packets
+        before_ms: longest gap in the seconds before the change; random traffic has long gaps anyway.
+        lost: packets since the change that have not arrived although a later packet of the same source has.
+        seldom: whether pairs send so seldom that this silence does not differ from earlier ones.
+        ongoing: whether the silence continues and is over twice as long as earlier ones, so that more packets
             may be lost.
     """
 
@@ -169,7 +169,7 @@ class CollectiveStatus:
         seconds: time since its start in s.
         done: fraction of the messages of all its iterations that has arrived; None if it is not known.
         expected_s: total length in s, extrapolated from the progress so far; None if too little is done.
-        accepted: bytes received in the last second, as a fraction of all ranks' link rates.
+        accepted: bytes received in the last second, as a fraction of the ranks' total link rate.
         latency_p99_ms: 99th percentile of recent latencies; None before the first.
     """
 
@@ -189,7 +189,7 @@ class IncidentState:
     Attributes:
         number: its number, from 1.
         what: the change, in words.
-        pairs: number of probed pairs of hosts.
+        pairs: how many pairs of hosts are probed.
         interval_ms: time between two probes of a pair.
         sent, lost: probes so far; a probe is lost if it is overdue or a later one of its pair overtook it.
         silence_ms: longest time between two arrivals of a pair.
@@ -244,7 +244,7 @@ class FabricState:
         headline: what failed, what was lost, who repaired it, and whether packets arrive; empty without a
             failure.
         headline_level: `quiet`, `bad`, `repaired` or `good`.
-        around: paths, each a list of switches, that packets take around the failures now.
+        around: paths, each a list of switches, that packets now take around the failures.
     """
 
     number: int
@@ -281,7 +281,7 @@ class Entry:
         time_s: seconds since the observation started.
         kind: `action`, `port`, `repair`, `controller`, `traffic`, `fabric` or `warning`.
         text: the event, in words.
-        incident: number of the incident that it belongs to; None for none.
+        incident: number of the incident that it belongs to; None if it belongs to none.
     """
 
     number: int

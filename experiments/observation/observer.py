@@ -128,7 +128,7 @@ class Observer:
     def incident(
         self, what: str, components: Sequence[Component], active_failures: Sequence[Component]
     ) -> Iterator[None]:
-        """Probes the pairs that a change affects, from before the block until all pairs deliver again.
+        """Probes the pairs that a change affects, from before the `with` block until all pairs deliver again.
 
         Args:
             what: the change that the block makes, in words.
@@ -267,7 +267,7 @@ class Observer:
         )
 
     def _check_recovery(self, state: FabricState) -> None:
-        """Reports once that everything works again with the plan for the whole fabric."""
+        """Reports, only once, that everything works again with the plan for the whole fabric."""
         broken = state.down or state.host_links_down or state.failed or state.controller != "running"
         probing = state.incident is not None and state.incident.running and state.incident.repaired_ms is None
         planned = state.planned_failure == self._fabric.controller.planned_drain == "none"
@@ -297,7 +297,7 @@ class Observer:
         self._plans_seen = len(controller.replans)
 
     def _report_routing(self) -> None:
-        """Reports new parameters of the routing, if they have changed."""
+        """Reports the routing's parameters if they have changed."""
         controller = self._fabric.controller
         if self._routing != controller.routing:
             self._routing = controller.routing

@@ -30,7 +30,7 @@ _PATIENCE_S = 0.5  # a probe that has not arrived in this time is overdue
 
 
 def probe_interval_s(pairs: int, rate_bps: int) -> float:
-    """Returns the time between two probes of a pair in s, so that all probes take at most 5 % of a link.
+    """Returns the time in s between two probes of a pair, so that all probes take at most 5 % of a link.
 
     Args:
         pairs: number of pairs.
@@ -79,11 +79,11 @@ class ProbeArrivals:
         return max(0, lost)
 
     def silent(self, now_s: float) -> bool:
-        """Returns whether there is a pair without arrivals for more than three intervals."""
+        """Returns whether any pair has had no arrivals for more than three intervals."""
         return any(self._since_s(arrivals, now_s) > 3 * self._interval_s for arrivals in self.arrived)
 
     def longest_silence_s(self, now_s: float, changed_s: float | None) -> float:
-        """Returns the longest time in s between two arrivals of a pair, starting shortly before the change.
+        """Returns the longest time in s between two arrivals of a pair, from shortly before the change on.
 
         Delays of the sender are subtracted: they are not the fabric's silence.
         """
@@ -101,7 +101,7 @@ class ProbeArrivals:
         return longest
 
     def _lateness_s(self) -> list[float]:
-        """Returns, for each probe, the delay of the sender in s, added up over all probes until this one."""
+        """Returns, for each probe, the sum of the sender's delays in s up to this probe."""
         gaps = [after - before for before, after in itertools.pairwise(self.sent_s)]
         late = [max(0.0, gap - self._interval_s) for gap in gaps]
         return [0.0, *itertools.accumulate(late)]

@@ -1,4 +1,4 @@
-"""States of switches' ports, which the kernel reports at each change; up means enabled, with carrier."""
+"""States of switches' ports, which the kernel reports at each change; up means enabled and with carrier."""
 
 from __future__ import annotations
 

@@ -185,12 +185,12 @@ class _Course:
 
     @property
     def end_s(self) -> float:
-        """The last time that is known."""
+        """The latest time in s of the events and, if recorded, of the traffic's end; at least 1."""
         end_s: float = getattr(self._manifest.traffic, "end_s", None) or 0.0
         return max(end_s if self._summary else 0.0, *(time_s for time_s, _ in self.happened), 1.0)
 
     def planned(self, time_s: float) -> str:
-        """Returns the failure that the controller's plan is for at a time, or `none`."""
+        """Returns the failure for which the controller's plan at a given time was made, or `none`."""
         return next((one.failed for one in reversed(self._replanned) if one.time_s <= time_s), "none")
 
     def headline(self, time_s: float, failed: tuple[str, ...], *, last: bool) -> tuple[str, str]:
@@ -242,7 +242,7 @@ class _Course:
 
 
 class _Links:
-    """Bytes carried and packets dropped of every direction over time, from a table of links."""
+    """Bytes carried and packets dropped over time by each direction of each link, from a table of links."""
 
     def __init__(self, folder: Path, topology: Topology, rate_bps: int) -> None:
         table = read_csv(folder / LINKS, LINK_COLUMNS)
@@ -262,7 +262,11 @@ class _Links:
         self.end_s = max((float(one[-1, 0]) for one in self._rows if len(one)), default=0.0)
 
     def at(self, edges: Amounts) -> tuple[Amounts, Amounts, Amounts]:
-        """Returns loads, waiting and dropped packets at given times: each float64, times x directions."""
+        """Returns three float64 arrays, times x directions: loads, waiting and dropped packets.
+
+        Args:
+            edges: the times in s; loads are means since the previous time.
+        """
         shape = (len(edges), self.count)
         load, waiting, dropped = np.zeros(shape), np.zeros(shape), np.zeros(shape)
         for place, rows in enumerate(self._rows):
@@ -278,7 +282,7 @@ class _Links:
 
 
 class _Throughput(NamedTuple):
-    """Traffic of all hosts over time, as fractions of their capacity (float64, times)."""
+    """Total traffic of all hosts as a fraction of their capacity; one entry for each time (float64)."""
 
     times_s: Amounts
     offered: Amounts
@@ -302,7 +306,7 @@ def _throughput(folder: Path, capacity_bps: float) -> _Throughput | None:
 
 
 def _events(results: Any) -> tuple[list[tuple[float, str]], list[str]]:
-    """Returns events as (time in s, text); and, in a second list, what is not known without their table."""
+    """Returns events as (time in s, text), and, if their table is missing, a list of what is unknown."""
     try:
         return results.events, []
     except ParameterError:
@@ -387,7 +391,7 @@ def failed_at(happened: list[tuple[float, str]], time_s: float) -> tuple[str, ..
 
 
 def directions_down(topology: Topology, failed: tuple[str, ...]) -> tuple[int, ...]:
-    """Returns the directions of links that are down, alone or with a switch.
+    """Returns the directions of links that are down, by themselves or because their switch is down.
 
     Args:
         topology: the graph of routers.

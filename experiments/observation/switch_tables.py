@@ -39,7 +39,7 @@ class SwitchTables:
 
     Attributes:
         switch: its name.
-        planned_rules, planned_groups: readable lines of the plan for the whole fabric.
+        planned_rules, planned_groups: the lines for this switch in the plan, in readable form.
         rules, groups: lines of the installed rules and groups with their counters, in Open vSwitch's syntax;
             empty if the switch does not answer.
         packets: packets that its rules have matched.
@@ -116,7 +116,7 @@ def adaptive_groups(
 
 
 def _first_port(planned: dict[int, Group], number: int) -> int | None:
-    """Returns the port to which a group's first bucket sends, perhaps via other groups; None without one."""
+    """Returns the port to which a group's first bucket sends, perhaps via other groups; None if no port."""
     while group := planned.get(number):
         number = -1
         for action in group.buckets[0].actions:

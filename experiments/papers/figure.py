@@ -1,4 +1,4 @@
-"""Figures of papers, redrawn from computed rows: curves versus a number, or a bar for each name."""
+"""Figures of papers, redrawn from computed rows: curves over a numeric axis, or a bar for each name."""
 
 from __future__ import annotations
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 def kept_figures(folder: Path, look: Look = PLAIN) -> dict[str, Figure]:
-    """Returns the figures of a folder by the names of their files, drawn from the data there.
+    """Returns name of a data file -> figure drawn from it, for all figures of a folder.
 
     Tables and sections have no figure and are left out.
 

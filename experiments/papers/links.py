@@ -1,4 +1,4 @@
-"""Links of networks: their share in bisections, and distances as links fail."""
+"""Links of networks: the share that bisections cut, and distances as links fail."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ class Failures:
         return Value(self.found[label].median, self.found[label].interval)
 
     def ratio(self, label: str, base: str) -> float:
-        """Returns the ratio of the median shares that disconnect two networks.
+        """Returns the median share of failed links that disconnects a network, divided by that of another.
 
         Args:
             label: label of the network.

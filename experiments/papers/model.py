@@ -39,7 +39,7 @@ class Scale(NamedTuple):
     prices: Prices | None = None
 
     def number(self, full: int, quick: int) -> int:
-        """Returns the number of searches or runs.
+        """Returns the requested number of searches or runs, by default that of the scale.
 
         Args:
             full: the number at full scale.
@@ -50,7 +50,7 @@ class Scale(NamedTuple):
 
 @dataclass(frozen=True)
 class Plot:
-    """A drawing of rows: curves versus a number, or a bar for each name.
+    """A drawing of rows: curves over a numeric axis, or a bar for each name.
 
     Attributes:
         x: column of the horizontal axis.
@@ -60,8 +60,8 @@ class Plot:
         by: column with the name of the curve; empty for a single curve.
         bars: whether each row is a bar instead of a point of a curve.
         log: the axes that are logarithmic: `xy`, `y` or none.
-        wide: ratio of the largest to the smallest x in a panel above which its horizontal axis is
-            logarithmic, so that curves that end early do not overlap.
+        wide: a panel's horizontal axis is logarithmic if its largest x is at least this many times its
+            smallest, so that curves that end early do not overlap.
         panels: column with the name of the panel; panels are side by side; empty for a single panel.
         error: column with half the width of the interval of y; empty for none.
         low, high: columns with the ends of the interval of y, instead of `error`; empty for none.
@@ -96,8 +96,8 @@ class BarChart:
         measures: column of a measure -> title of its panel. The columns NAME_low and NAME_high contain the
             ends of its interval, if it has one.
         group: column with the heading of lines that belong together; empty for no headings.
-        condition: column with a condition of the measures, shown at the right end of each line, and the
-            heading of this column; None for none.
+        condition: (column, heading) of a condition that applies to a line's measures, shown at its right
+            end; None for none.
     """
 
     names: Sequence[str]

@@ -48,7 +48,7 @@ def _graph(family: str, params: tuple[tuple[str, Value], ...]) -> Topology:
 
 
 def size_values(networks: Iterable[Network]) -> Mapping[str, float]:
-    """Returns the routers and network radix of networks by the keys of their claims, such as `DF1 routers`.
+    """Returns key of a claim, such as `DF1 routers` -> number of routers or network radix of that network.
 
     Args:
         networks: the networks.
@@ -61,7 +61,7 @@ def size_values(networks: Iterable[Network]) -> Mapping[str, float]:
 
 
 def common(values: Iterable[float]) -> float:
-    """Returns the first of several numbers if all are equal; NaN if they differ or there are none.
+    """Returns the value that all the numbers have; NaN if they differ or there are none.
 
     Args:
         values: the numbers.

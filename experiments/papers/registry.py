@@ -65,8 +65,8 @@ def item_of(paper: str, name: str) -> AnyItem:
         name: the figure, table or section, such as `fig12`.
 
     Raises:
-        UsageError: the paper or the item is unknown, or the item is not computed; the message lists the items
-            that are.
+        UsageError: the paper or the item is unknown, or the item is not computed; the message lists the
+            computed items.
     """
     items = ITEMS[check_paper(paper)]
     if name in [*items]:  # a list, so that unhashable names reach the error below

@@ -300,7 +300,7 @@ def _checked_values(found: ItemResult) -> dict[str, Value]:
 
 
 def _complete(item: AnyItem, paper: str, name: str, scale: Scale, folder: Path) -> ComputedItem | None:
-    """Returns the record of a figure or table that a folder has; None if it must be computed again.
+    """Returns a folder's record of a figure or table; None if the item must be computed again.
 
     Raises:
         ParameterError: the record is damaged, or was computed with other options.
@@ -326,7 +326,7 @@ def _complete(item: AnyItem, paper: str, name: str, scale: Scale, folder: Path) 
 
 
 def _check_own(data: Path, columns: Sequence[str], record: Path) -> None:
-    """Raises ParameterError if a data file to be written exists and is another table.
+    """Raises ParameterError if writing a data file would overwrite another table.
 
     Args:
         data: the data file.

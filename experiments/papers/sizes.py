@@ -54,7 +54,7 @@ def largest_sizes(sizes: Iterable[tuple[int, int]]) -> dict[int, int]:
 
 
 def members_of_family(name: str) -> list[Member]:
-    """Returns the members of a family that are compared by size, including those too large to build.
+    """Returns those members of a family that are compared by size, including those too large to build.
 
     Args:
         name: name of the family.

@@ -1,8 +1,8 @@
 """Engine of points: runs the missing points of many measurements, and keeps each point as it ends.
 
-The points of one fabric are a group, which says which to run next: all missing ones, or the next steps of a
-search. A back end runs them: one after another on a fabric that stays up (`in_turn.py`), in processes of this
-machine (`processes.py`), or on the workers of a cluster.
+The points of one fabric form a group. The group lists the points to run next: all missing ones, or the next
+steps of a search. A back end runs them: one after another on a fabric that stays up (`in_turn.py`), in
+processes of this machine (`processes.py`), or on the workers of a cluster.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ _MAX_AHEAD = 8  # largest number of loads that a search tries at the same time
 
 
 class PointGroup(ABC, Generic[FabricT, PointT, OutcomeT]):
-    """Points that share a fabric; it stays up for all of them, in one process or in several."""
+    """Points that share a fabric, which stays up for all of them, in one process or in several."""
 
     @abstractmethod
     def wanted(self, ahead: int = 1) -> Sequence[PointT]:

@@ -61,7 +61,7 @@ class Estimate:
     basis: str
 
     def words(self) -> dict[str, str]:
-        """Returns the values as readable text, by the same keys."""
+        """Returns the values as readable text, under the same keys."""
         of_time = {
             key: "not known" if value is None else f"about {duration(value)}"
             for key, value in (("seconds", self.seconds), ("core_seconds", self.core_seconds))
@@ -85,7 +85,7 @@ class Work:
         traffic: traffic that represents all simulations, at their mean load; None if its length is not known
             in advance.
         count: number of simulations.
-        seconds: time of one simulation in s, from similar kept points; None if there are none.
+        seconds: time of one simulation in s, from similar points kept earlier; None if there are none.
     """
 
     fabric: FabricOptions

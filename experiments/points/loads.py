@@ -15,7 +15,7 @@ class LoadSteps:
     All loads are multiples of the precision.
 
     Attributes:
-        precision: final distance of the highest stable and the lowest saturated load.
+        precision: distance between the highest stable and the lowest saturated load at the end.
         steps: step on the way up, in multiples of the precision; 0 for bisection only.
         max_load: the highest load.
     """
@@ -74,8 +74,8 @@ def _open(loads: LoadSteps, tried: Mapping[float, bool]) -> tuple[list[int], int
 
     Returns:
         The steps upward that have not been tried, the highest stable load below saturation (0 if there is
-        none), and the lowest saturated load. While no load is known to be saturated, the last two are 0 or,
-        without steps, the last one is one above the highest load.
+        none), and the lowest saturated load. While no load is known to be saturated, the last value is the
+        highest load plus 1 in a search without steps; with steps, the last two values are 0.
     """
     known = {round(load / loads.precision): carried for load, carried in tried.items()}
     upward = sorted({*range(loads.steps, loads.count, loads.steps), loads.count}) if loads.steps else []
@@ -90,7 +90,7 @@ def tried_in_order(loads: LoadSteps, known: Mapping[float, bool]) -> dict[float,
 
     Args:
         loads: the loads of the curve.
-        known: load -> whether the load is stable; more or fewer loads than the search needs.
+        known: load -> whether the load is stable; may have more or fewer loads than the search needs.
     """
     tried: dict[float, bool] = {}
     while (found := next_loads(loads, tried)) and found[0] in known:

@@ -34,7 +34,7 @@ class _Ready(NamedTuple):
 
 
 class _Answer(NamedTuple):
-    """Message of a group's first process: a point has ended, with its outcome or a worker's death."""
+    """Message of a group's first process: a point has ended; `answer` is its outcome, or _Died."""
 
     point: Any
     answer: Any
@@ -132,10 +132,10 @@ class Processes:
         """Yields points that have ended.
 
         Args:
-            wait: whether to wait for one, or for a fabric that has come up.
+            wait: whether to wait until a point ends or a fabric is up.
 
         Raises:
-            MachineError: three processes died in the same point, or before the fabric was up; after fewer
+            MachineError: three processes died at the same point, or before the fabric was up; after fewer
                 deaths, another process repeats the point.
         """
         groups = {crew.control: group for group, crew in self._crews.items()}
@@ -200,9 +200,9 @@ def _readable(connections: Iterable[Pipe], timeout_s: float | None) -> list[Pipe
 def _forked(
     target: Callable[..., None], group: Group, foreign: Iterable[Pipe], *others: Any, daemon: bool
 ) -> tuple[BaseProcess, Pipe]:
-    """Forks a process and returns it with a connection to it; the new process closes those in `foreign`.
+    """Forks a process and returns it with a connection to it; the child closes the connections `foreign`.
 
-    A fork shares tables of any size at once; a fresh interpreter would run a user's script again.
+    A fork shares tables of any size without copying; a new interpreter would run a user's script again.
     """
     context = multiprocessing.get_context("fork")
     mine, theirs = context.Pipe()

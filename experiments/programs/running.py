@@ -45,7 +45,7 @@ NO_PROGRAMS = ProgramPlan()
 
 
 class RunningPrograms:
-    """Programs of one run; a context manager that starts the servers at its start and ends all at its end."""
+    """Programs of one run; a context manager that starts the servers on entry and ends all on exit."""
 
     def __init__(self, fabric: LiveFabric, plan: ProgramPlan, seed: int, on_event: OnEvent) -> None:
         self._fabric, self._options, self._on_event = fabric, plan.options, on_event
@@ -86,7 +86,7 @@ class RunningPrograms:
             self._guard.start()
 
     def wait(self) -> bool:
-        """Returns when all programs except servers have ended, by themselves or at the timeout.
+        """Waits until all programs except servers have ended, by themselves or at the timeout.
 
         Returns:
             Whether Ctrl-C ended them early.
@@ -120,7 +120,7 @@ class RunningPrograms:
 
     @property
     def ended_s(self) -> float:
-        """Seconds from the start of the traffic until the last program except servers ended."""
+        """Seconds from the start of the traffic until the last program that is not a server ended."""
         ends = [p.ended_s for n, p in self._running.items() if not self._options.programs[n].server]
         return max((end - self._start_s for end in ends if end is not None), default=0.0)
 

@@ -85,7 +85,7 @@ class SessionRecorder:
 
     @contextmanager
     def line(self, text: str, active_failures: Callable[[], Iterable[Component]]) -> Iterator[list[int]]:
-        """Records a command line that runs in the block; the block appends its exit status to the list.
+        """Records a command line that the block runs; the block appends the exit status to the yielded list.
 
         Args:
             text: the line.

@@ -129,7 +129,7 @@ def table_columns() -> dict[str, tuple[str, Mapping[str, str]]]:
 
 
 def descriptions(kind: type) -> dict[str, str]:
-    """Returns field -> description of a dataclass, from fields or docstrings of the class and its bases.
+    """Returns, for a dataclass, field -> description, from fields or docstrings of the class and its bases.
 
     Args:
         kind: a dataclass whose docstring has a section `Attributes`.

@@ -95,7 +95,7 @@ def figures_of(folder: Path, figures: Mapping[str, Drawn]) -> tuple[PageFigure, 
 
     Args:
         folder: folder of the results.
-        figures: name -> figure; names are paths within the folder without suffix.
+        figures: name -> figure; names are paths within the folder, without file extensions.
     """
     return tuple(_figure(folder / name, image(figure, "svg")) for name, figure in figures.items())
 
@@ -110,7 +110,7 @@ def _figure(place: Path, content: bytes) -> PageFigure:
 
 
 def table_of(rows: Sequence[Mapping[str, str]], texts: Sequence[str]) -> PageTable | None:
-    """Returns a table of rows with the same columns; None without rows.
+    """Returns a table of rows with the same columns; None if there are no rows.
 
     Args:
         rows: rows as column -> text.

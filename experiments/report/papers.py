@@ -101,7 +101,7 @@ def _claims(claims: Sequence[CheckedClaim]) -> PageTable | None:
 
 
 def _data(file: Path) -> PageTable | None:
-    """Returns the first rows of the CSV file of a figure or table; None if it has none."""
+    """Returns the first rows of the CSV file of a figure or table; None if the file has no rows."""
     rows = list(csv.DictReader(read_lines(file, RESULT_BYTES)))[:_MAX_ROWS]
     if not rows:
         return None

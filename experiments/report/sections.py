@@ -1,4 +1,4 @@
-"""Sections and tables of several reports: means over seeds and batches, events, links."""
+"""Sections and tables that several reports share: means over seeds and batches, events, links."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def event_section(
         events: (time, description) of each event, in order of time. The time is in seconds since the start of
             traffic or, in a simulation, in cycles.
         engine: engine of the results.
-        losses: what the faults took, a sentence without its full stop; empty if that is not known.
+        losses: sentence on losses caused by the faults, without its full stop; empty if they are not known.
     """
     if not events:
         return ()

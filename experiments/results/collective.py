@@ -91,7 +91,7 @@ def write_collective(directory: RunDirectory, outcome: CollectiveOutcome, hosts:
 
     Args:
         directory: folder of the run.
-        outcome: measurements; negative iterations are warm-up.
+        outcome: measurements; iterations numbered below 0 are warm-up.
         hosts: names of the fabric's hosts.
 
     Raises:

@@ -24,11 +24,11 @@ class Phase:
     """Probes that were sent before the failure, during it, or after the restoration.
 
     Attributes:
-        sent: probes of watched pairs and of all pairs that were sent in the phase.
+        sent: probes sent in the phase, of watched pairs and of all pairs.
         lost: probes sent in the phase that never arrived.
-        longest_silence_ms: longest time in ms between two arrivals of a watched pair's probes.
+        longest_silence_ms: longest time in ms between successive arrivals of a watched pair's probes.
         hops_mean: mean number of links between routers that watched pairs' probes took; None if none arrived.
-        hops_max: most links that such a probe took; None if none arrived.
+        hops_max: largest number of links that such a probe took; None if none arrived.
     """
 
     sent: int
@@ -55,10 +55,10 @@ class Phases:
 
 @dataclass(frozen=True)
 class ControllerRestart:
-    """Steps of a new controller's start, in ms since the start; a step that did not happen is None.
+    """Times of the steps of a new controller's start; a step that did not happen is None.
 
     Attributes:
-        began_ms: time of the start in ms since the failure.
+        began_ms: time in ms from the failure to the start; the other times count from the start.
         listening_ms: time in ms until the controller had proven its plan and listened for switches.
         connected_ms: time in ms until the last working switch had connected; switches retry every 1 to 4 s.
         in_charge_ms: time in ms until all switches had the plan, or the controller continued without late
@@ -94,13 +94,13 @@ class FailoverSummary:
         all_pairs_interval_ms: length in ms of a round, in which all pairs are probed once, one by one.
         repaired_by: `switches`, `controller`, `nobody` or `nothing was broken`.
         repaired_ms: time in ms from the failure until probes of all watched pairs arrived again; 0 if no
-            probe was lost, None if that never happened.
+            probe was lost, None if they never arrived again.
         controller_converged_ms: time in ms from the failure until the controller's new plan was installed;
             None if there was none. A killed controller restarts 800 ms after the failure, and switches
             reconnect after 1 to 4 s.
         controller_restart: steps of that restart; absent if the controller was not killed.
         cut_off_pairs: ordered pairs of working routers without any path during the failure.
-        silent_pairs: watched pairs without arrivals until the end of the failure.
+        silent_pairs: watched pairs that lost all probes of the last half second of the failure.
         faults: injected faults, and the controller's plans.
         lost_at_restore: probes sent after the restoration that never arrived.
         phases: counts by phase.
@@ -146,7 +146,7 @@ class FailoverSummary:
         """Returns the reason why the result is negative, a sentence; None if it is not.
 
         Args:
-            troubles: differences between the fabric at the end and before, one sentence each.
+            troubles: problems during the demonstration or at its end, one sentence each.
         """
         if troubles:
             return troubles[0]
@@ -166,12 +166,12 @@ class Distribution(Interval):
     """Distribution of a value over failovers.
 
     Attributes:
-        missing: number of failovers without the value, as the event never happened.
+        missing: number of failovers without the value, because its event never happened.
         p50: median, by linear interpolation.
         p90: quantile of 90 %, by linear interpolation.
         p99: quantile of 99 %, by linear interpolation; for few values, it is near the maximum.
-        p50_ci95: limits of the distribution-free 95 % confidence interval of the median, two of the values;
-            None for fewer than six values.
+        p50_ci95: limits of the distribution-free 95 % confidence interval of the median; each limit is one
+            of the values; None for fewer than six values.
         max: maximum.
     """
 
@@ -253,8 +253,8 @@ class FailoverSeries:
         silence_before_ms: longest silence of a watched pair before the failure, in ms; shows the noise.
         packets_lost: probes of a failover that never arrived.
         lost_at_restore: probes sent after the restoration that never arrived.
-        repaired_ms: time in ms from the failure until probes of all watched pairs arrived again; None if that
-            happened in no failover.
+        repaired_ms: time in ms from the failure until probes of all watched pairs arrived again; None if they
+            did so in no failover.
         controller_converged_ms: time in ms from the failure until the controller's new plan was installed.
         packets_sent: probes that were sent in all complete failovers.
         repaired_by: `switches`, `controller` etc. -> number of complete failovers that they repaired.

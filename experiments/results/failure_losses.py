@@ -1,4 +1,4 @@
-"""Packets of a run that its failures took, estimated from host pairs' losses and the times of failures."""
+"""Packets lost to a run's failures, estimated from host pairs' losses and the times of failures."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ Pairs = npt.NDArray[np.bool_]
 
 
 class FailureSpan(NamedTuple):
-    """A failed component, and its first and last time in s since the start of traffic (inf: to the end)."""
+    """A failed component, and the begin and end of its failure in s since traffic started (inf: no end)."""
 
     component: Component
     begin_s: float
@@ -37,7 +37,7 @@ class FailureSpan(NamedTuple):
 
 
 def failure_spans(record: RunRecord) -> list[FailureSpan]:
-    """Returns the failures of a run; one of a switch ends once the switch has had time to start."""
+    """Returns the failures of a run; a restored switch counts as failed until it has started."""
     begun: dict[Component, float] = {}
     spans: list[FailureSpan] = []
     for fault in record.faults.done if record.faults else ():
@@ -55,12 +55,13 @@ def failure_spans(record: RunRecord) -> list[FailureSpan]:
 
 
 def lost_to_failures(record: RunRecord) -> int:
-    """Returns how many packets of the whole run its failures took, at most.
+    """Returns an upper bound on the packets of the whole run that were lost to its failures.
 
-    They are packets of pairs of hosts that were cut off, and of pairs with a path over a component between
-    its failure and the controller's plan around it: no more than these pairs lost, and no more than they
-    sent in that time, plus two standard deviations, since when a pair sent its packets is only estimated.
-    A failure that the plan avoided before the traffic started only cuts off.
+    It counts packets of pairs of hosts that were cut off and, until the controller had planned around a
+    failed component, of pairs with a path over it. For each pair, the bound is the smaller of two numbers:
+    the packets that it lost, and an estimate of those that it sent in that time plus two standard
+    deviations. If the plan avoided a component before the traffic started, only pairs that its failure cut
+    off count.
 
     Args:
         record: the run's record; the numbers of packets of each pair are those of the whole run.
@@ -86,7 +87,7 @@ def lost_to_failures(record: RunRecord) -> int:
 def _cut_off(
     record: RunRecord, spans: Sequence[FailureSpan], queue_s: float
 ) -> list[tuple[float, float, Pairs]]:
-    """Returns (begin, end, pairs of hosts without a path between them), in s since the start of traffic."""
+    """Returns (begin, end, pairs of hosts without a path) of spans of time, in s since traffic started."""
     topology, hosts = record.fabric.options.topology, record.fabric.hosts
     edges = sorted({edge for span in spans for edge in span[1:]})
     cut_off = []
@@ -108,7 +109,7 @@ def _without_path(topology: Topology, hosts: Sequence[Host], down: Sequence[Comp
 def _not_rerouted(
     record: RunRecord, spans: Sequence[FailureSpan], queue_s: float
 ) -> list[tuple[float, float, Pairs]]:
-    """Returns (begin, end, pairs of hosts whose packets may still cross a failed component)."""
+    """Returns (begin, end, pairs of hosts whose packets may cross a failed component) of spans of time."""
     topology = record.fabric.options.topology
     routers = np.array([host.router for host in record.fabric.hosts])
     planned = [plan.time_s for plan in record.faults.replanned] if record.faults else []
@@ -130,7 +131,7 @@ def _not_rerouted(
 
 
 def _share_sent(record: RunRecord, begin_s: float, end_s: float) -> npt.NDArray[np.float64]:
-    """Returns the share of its packets that each host sent in a span of time: float64, hosts."""
+    """Returns a float64 array, one entry per host: the share of its packets sent in a span of time."""
     sent = record.result.sent.bytes.cumsum(axis=0)
     times_s = np.arange(len(sent) + 1) * record.result.interval_ns / 1e9
     until = [

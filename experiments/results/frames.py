@@ -113,7 +113,7 @@ def flat(value: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
 
 
 def text_table(rows: Sequence[Row]) -> str:
-    """Returns rows as text, one line each below a line of column names.
+    """Returns rows as text: a line of column names, then one line per row.
 
     Args:
         rows: rows with the same columns.

@@ -1,4 +1,4 @@
-"""Kinds of results: the common interface of all results, and declarations of each kind."""
+"""Kinds of results: the interface that all results share, and the declaration of a kind."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ Packets = tuple[Any, int | None, tuple[tuple[str, Value], ...]]
 class Kind:
     """A kind of results, with the functions that draw, report and compare results of this kind.
 
-    Functions are named as in `experiments.figures.run:draw_run` and imported when they are needed.
+    Functions are given as text, such as `experiments.figures.run:draw_run`, and imported when needed.
 
     Attributes:
         name: its name in messages, such as `run`.

@@ -47,7 +47,7 @@ class LinkHistory:
         self._keep_all = False
 
     def note(self, switch: int, time_s: float, queues: dict[int, QueueState]) -> None:
-        """Records a reading of a switch's queues by port, if enough time has passed since the last one."""
+        """Records a switch's queues (port -> state), if enough time has passed since the last reading."""
         readings = self._readings.setdefault(switch, [])
         if readings and not self._keep_all and time_s < readings[-1][0] + self._step_s:
             return
@@ -76,8 +76,9 @@ class LinkHistory:
             port: port number.
 
         Returns:
-            Times on the monotonic clock in s: float64, readings. Amounts: float64, readings x 4: bytes sent,
-            packets dropped, packets waiting, packets lost; counters start when the queue is created.
+            (float64 array, one entry per reading: its time on the monotonic clock in s; float64 array,
+            readings x 4: bytes sent, packets dropped, packets waiting, packets lost). Counters start when the
+            queue is created.
         """
         readings = self._readings.get(switch, [])
         if not readings or port not in self._ports[switch]:
@@ -102,7 +103,7 @@ class LinkLog:
     Attributes:
         busy_s: link -> time in s during which it was certainly saturated.
         busy_bytes: link -> bytes that it sent in that time.
-        dropped_packets: packets that all switches' queues dropped.
+        dropped_packets: packets dropped by the queues of all switches.
         lost: link -> packets that netem lost at random, as requested.
         passed: link -> packets that netem did not lose: sent, or dropped by the full queue that follows
             netem.
@@ -123,7 +124,7 @@ class LinkLog:
     read_s: list[Span] = field(default_factory=list)
 
     def note_reading(self, time_s: float, pause_s: float) -> None:
-        """Records that the queues were read at a time; `pause_s` is the intended pause between readings."""
+        """Records that the queues were read at `time_s`; `pause_s` is the intended pause between readings."""
         note_time(self.read_s, time_s, 2 * pause_s + _SPARE_S)
 
     def coverage(self, window: Span) -> Coverage:
@@ -150,7 +151,7 @@ class LinkLog:
         return sum(self.lost.values())
 
     def losses(self, links: Sequence[DirectedLink]) -> list[LinkLoss]:
-        """Returns how many packets netem lost and passed on, for each of the given links."""
+        """Returns how many packets netem lost, and how many it passed on, for each of the given links."""
         places = [(link.name, (link.source + 1, link.port)) for link in links]
         return [LinkLoss(name, self.lost.get(at, 0), self.passed.get(at, 0)) for name, at in places]
 
@@ -295,7 +296,7 @@ def read_link_loads(path: Path) -> tuple[LinkLoadRow, ...]:
 
 
 def load_values(loads: Amounts) -> dict[str, Any]:
-    """Returns maximum, mean and fairness of link loads, by field name of summaries."""
+    """Returns field of a summary -> value: maximum, mean and fairness of link loads."""
     fairness = jain(loads)
     return {
         "load_max": round(float(loads.max(initial=0)), 6),

@@ -130,8 +130,8 @@ class SweepSettings(FabricSettings, PacketSettings, SweptSettings):
             dependency between channels.
         routings, patterns, loads: swept values; points are all their combinations.
         repeat: number of replications of each point.
-        vary: key of `--vary` -> further swept values; absent if there are none. Other keys have a varied
-            setting's value at the first point.
+        vary: key of `--vary` -> further swept values; absent if there are none. A varied setting's own key,
+            such as `frame_bytes`, has its value at the first point.
     """
 
     kind = SWEEP
@@ -149,7 +149,7 @@ class SweepSettings(FabricSettings, PacketSettings, SweptSettings):
     vary: Mapping[str, tuple[Value, ...]] | None = omitted()
 
     def shared(self) -> dict[str, object]:
-        """Returns the settings that all points share, by name; omits the origin of the link rate."""
+        """Returns name -> value of the settings that all points share, except the origin of the link rate."""
         values = super().shared()
         del values["link_rate_from"]
         return values
@@ -162,7 +162,7 @@ class SweepManifest(_Manifest):
     Attributes:
         routings: routing measured so far -> source of its occupancies.
         sweep: settings of the sweep.
-        sessions: start of each session of a sweep that was resumed, the first one first.
+        sessions: start times of the sweep and of each resumption, in order; absent if it was not resumed.
     """
 
     routings: Mapping[str, RoutingOccupancy]
@@ -295,7 +295,7 @@ def _sources(fabric: PlannedFabric) -> RoutingOccupancy:
 
 
 def versions(framework: str) -> dict[str, str]:
-    """Returns the versions of the software that produces results, by name.
+    """Returns name -> version of the software that produces results of switches.
 
     Args:
         framework: controller framework.
@@ -305,6 +305,6 @@ def versions(framework: str) -> dict[str, str]:
 
 
 def simulation_versions() -> dict[str, str]:
-    """Returns the versions of the software that produces results of simulations, by name."""
+    """Returns name -> version of the software that produces results of simulations."""
     packages = {name: importlib.metadata.version(name) for name in _OF_SIMULATIONS}
     return {**packages, "python": platform.python_version()}

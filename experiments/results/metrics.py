@@ -1,4 +1,4 @@
-"""Metrics: the numbers of results, one line each.
+"""Metrics: the quantities that results report, one line of `METRICS` each.
 
 To add a metric:
 
@@ -32,7 +32,7 @@ AnyClass = TypeVar("AnyClass", bound=type)
 class Engine(Enum):
     """Engine of an experiment: switches or the simulator.
 
-    The value of a member is the key of a summary that says whether the result is sound.
+    A member's value is the summary's key that says whether the result is sound.
 
     Attributes:
         unit: unit of its latencies.
@@ -69,7 +69,7 @@ class Better(Enum):
 class In(Flag):
     """Outputs in which a metric appears.
 
-    POINTS: a column of `points.csv`. HALVES: a second column with half the width of its confidence interval.
+    POINTS: a column of `points.csv`. HALVES: another column, with half the width of the metric's interval.
     SEEDS: mean and interval in `repeat`. RESULTS: a row in comparisons of single results. REPORT: a column in
     a report's table of points. SWEEP: a column that `polarlab sweep` prints. GLANCE: a value in Python's
     short representation. PANEL: a panel in figures of several seeds. BARS: a panel in figures that compare
@@ -92,7 +92,7 @@ _EVERYWHERE = ~In(0)
 
 @dataclass(frozen=True)
 class Metric:
-    """A number of results.
+    """A quantity that results report, such as accepted load.
 
     Attributes:
         path: its path in a summary, such as `latency_ms.p99`.
@@ -124,7 +124,7 @@ class Metric:
         return self.name or self.path.rpartition(".")[2]
 
     def of(self, summary: Any) -> Any:
-        """Returns the metric's value in a summary, for replications the mean; None if there is none."""
+        """Returns the metric's value in a summary (the mean over replications); None if it has none."""
         mean = getattr(summary.repeat, self.key, None) if In.SEEDS in self.places else None
         if mean is not None:
             return mean.mean
@@ -133,7 +133,7 @@ class Metric:
         return summary
 
     def half_of(self, summary: Any) -> float | None:
-        """Returns half the width of the metric's interval in a summary, over seeds or batches of one seed."""
+        """Returns half the width of the metric's confidence interval, over seeds or else over batches."""
         means = summary.repeat or getattr(summary, "batches", None)
         return getattr(getattr(means, self.key, None), "ci95", None)
 
@@ -168,7 +168,7 @@ _simulated = partial(Metric, engines=(Engine.SIMULATION,))
 
 
 def _latencies(engine: Engine) -> tuple[Metric, ...]:
-    """Returns the metrics mean, median and 99th percentile of latency, in the unit of an engine."""
+    """Returns three metrics of latency (mean, median, 99th percentile), in the unit of an engine."""
     unit, metric = engine.unit, partial(Metric, engines=(engine,))
     record, name = f"latency_{unit}", f"latency_{{}}_{unit}".format
     shown = _MEAN | In.REPORT | _DRAWN

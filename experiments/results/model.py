@@ -119,7 +119,7 @@ class PairCheck:
         delivered: pairs whose probe arrived.
         repeated: pairs whose probe had to be sent more than once.
         wrong_hops: pairs whose probe took a number of hops that the routing does not specify.
-        longest: most links between routers that a probe took.
+        longest: largest number of links between routers that a probe took.
         seconds: duration of the check in s.
     """
 
@@ -137,7 +137,7 @@ class LinkSummary:
 
     Attributes:
         load_max: highest load of a directed link; load = bits carried in the window / (link rate x
-            `measured_s`); 1 is a link that was always busy.
+            `measured_s`); 1 means that the link was always busy.
         load_mean: mean load of all directed links.
         jain: Jain's fairness index of the loads x of the n directed links, (sum x)^2 / (n sum x^2): 1 if all
             are equal, 1/n if one carries everything; None without traffic.
@@ -159,22 +159,23 @@ class Fidelity:
     Attributes:
         valid: whether the result can be trusted: true if `reasons` is empty.
         reasons: reasons for doubt, one sentence each.
-        observed: observed share of the judged time, 0 to 1: the minimum over held frames, CPU and link
-            queues; if paths change, also the share of time since the start of traffic in which the controller
-            ran. The judged time begins before the window, by the time in which traffic settles after a stall
-            (docs/explanation/validity.md), and ends when the window's last packet has arrived or the last TCP
-            flow has ended. Below 0.95, or below 1 for the controller, the result is not valid.
+        observed: share of the judged time, 0 to 1, in which the monitors of held frames, CPU and link queues
+            ran: the lowest of their shares. If paths change, the controller counts, too, with its share of
+            the time since the start of traffic. The judged time begins earlier than the window, by the time
+            that traffic needs to settle after a stall (docs/explanation/validity.md), and ends when the
+            window's last packet has arrived or the last TCP flow has ended. Below 0.95, or below 1 for the
+            controller, the result is not valid.
         held_frame_times_max: mean time that frames waited at a switch's ports before the switch processed
             them, in transmission times of a frame, for the switch and second of the judged time with the
             longest mean. Queues of links do not count. None with the kernel datapath, which does not show
             this time.
-        held_frame_times_rms: root mean square of that time, for the switch and second with the largest one.
+        held_frame_times_rms: root mean square of that time, for the switch and second in which it is largest.
         held_frame_times_mean: mean of that time over all frames and switches, from the start of the window to
             the end of the judged time.
         worst_second: start of the second of `held_frame_times_max`, in s since the start of traffic.
         worst_switch: name of the switch of `held_frame_times_max`.
         cpu_idle: idle share of all cores in the busiest judged second, 0 to 1; informative only.
-        cpu_stolen: steal time as a share of all cores' time, in the judged second with most, 0 to 1.
+        cpu_stolen: largest steal time in a judged second, as a share of all cores' time, 0 to 1.
         generator_lag_ms_p99: 99th percentile of the delay of packets behind their schedule, in ms, over the
             packets sent in the judged time.
         link_rate_error: measured rate of a saturated link / `link_rate_bps` - 1, for the link with the
@@ -184,7 +185,8 @@ class Fidelity:
             until the next reading.
         lost_outside_queues: packets of the whole run that neither arrived, nor were dropped by a queue of a
             switch or host, nor lost as requested or to failures (`faults.lost_packets`), as a fraction of
-            those sent. Drops explain no loss if hosts sent as many other frames, which queues drop, too.
+            those sent. If hosts sent n other frames, too, up to n of the queues' drops count as drops of
+            these.
         try_link_rate_bps: lower link rate that this machine should sustain, in bit/s; absent if it kept up.
     """
 
@@ -276,8 +278,8 @@ class Summary(FabricSettings):
         latency_ms: one-way latency.
         queueing_frame_times: mean queueing time of a packet, in transmission times of a frame: mean latency
             minus the delays of its links and the time that each switch on its path held frames
-            (`fidelity.held_frame_times_mean`); absent if that was not observed. As the held time is the mean
-            of all switches and not of those on the path, it may be below 0 where queues are empty.
+            (`fidelity.held_frame_times_mean`); absent if that was not observed. It may be below 0 where
+            queues are empty, since the held time is the mean of all switches, not of those on the path.
         hops: number of links between routers -> packets of the window that took that many.
         hops_as_distances: whether every packet of the whole run took exactly as many links between routers as
             the distance of its two routers in the graph; None if no traffic was generated.
@@ -293,9 +295,9 @@ class Summary(FabricSettings):
         seed: seed of the random generator.
         versions: versions of the software that produced the result.
         collective: result of a collective.
-        flows: result of TCP flows. With these, `offered` and `accepted` count frames without retransmissions;
-            `packets`, `loss` and `hops` cover the whole run including acknowledgements, `hops` and
-            `hops_as_distances` by a random eighth of the frames; latencies are not measured
+        flows: result of TCP flows. With TCP flows, `offered` and `accepted` count frames without
+            retransmissions; `packets`, `loss` and `hops` cover the whole run including acknowledgements;
+            `hops` and `hops_as_distances` are from a random eighth of the frames; latencies are not measured
             (docs/how-to/flows.md).
         predicted: prediction of the fluid model, for oblivious routings.
         adaptation: actions of the controller, for adaptive routings.
@@ -303,11 +305,11 @@ class Summary(FabricSettings):
             `--warmup steady`.
         interrupted: true if the run ended early; absent otherwise.
         faults: faults injected during the run.
-        dropped_at_ingress: host -> packets with addresses of others, dropped at its switch's port since the
-            run's start.
+        dropped_at_ingress: host -> packets that it may not send (foreign source address, unknown destination,
+            or not IPv4), dropped at its switch's port since the run's start.
         programs: user programs, in their order.
         lines: lines that ran at the prompt (sessions only).
-        background: background traffic of a session, one entry each.
+        background: background traffic of a session, one entry per traffic that ran.
         repeat: means and confidence intervals over replications.
         format: version of this record's meaning.
     """
@@ -385,7 +387,7 @@ class Summary(FabricSettings):
 
     @property
     def doubt(self) -> str:
-        """The doubt about the result and its remedy, for a heading; empty if it is valid."""
+        """The doubt about the result and its remedy, for a heading; empty if the result is valid."""
         return "" if self.fidelity.valid else f"{self.engine.doubt}{self.remedy}"
 
     @property

@@ -108,12 +108,12 @@ class _Repeated(_Summarised[AnySummary, AnyManifest]):
 
     @property
     def tables(self) -> tuple[str, ...]:
-        """The names of the CSV tables, for `to_frame`; tables of replications get a column `seed`."""
+        """The names of the CSV tables, for `to_frame`."""
         first = self.replications[0]
         return super().tables if first.folder == self.folder else first.tables
 
     def to_frame(self, table: str | None = None) -> pd.DataFrame:
-        """Returns a table as a pandas data frame, for replications with a column `seed`.
+        """Returns a table as a pandas data frame; with several replications, it has a column `seed`.
 
         Args:
             table: one of `tables` (docs/reference/keys.md describes their columns); None for the summary: one
@@ -183,7 +183,7 @@ class Run(_Repeated[Summary, RunManifest]):
         return self.summary.fidelity.valid
 
     def packets(self) -> Iterator[Packets]:
-        """Yields the packets of each replication."""
+        """Yields the measurement of packets of each replication."""
         for one in self.replications:
             yield one.summary, self.manifest.traffic.flows, ()
 
@@ -388,7 +388,7 @@ class Sweep(_Swept[SweepManifest, PointRow, Summary]):
         return self.folder / point_summary(point), self.folder / point_links(point)
 
     def packets(self) -> Iterator[Packets]:
-        """Yields, for each point with a summary, the packets of each of its replications."""
+        """Yields the measurement of packets of each replication, for all points with a summary."""
         for point in self.points:
             for summary in self._replications(point):
                 yield summary, self.manifest.sweep.flows, point.options
@@ -541,7 +541,7 @@ class Failovers(_Summarised[FailoverSeries, RunManifest]):
         """Returns whether a folder has a table of failovers.
 
         Raises:
-            ParameterError: it has failovers, but their table is missing.
+            ParameterError: the folder has failovers, but their table is missing.
         """
         has_table = (folder / FAILOVERS).exists()
         if not has_table and any(folder.glob(f"seed-*/{PROBES}")):
@@ -620,7 +620,7 @@ def _content(path: Path) -> dict[str, Any]:
 
 
 def _fabric(settings: Any) -> str:
-    """Describes the fabric of results: family, parameters, hosts; adds a networkx graph's number of hosts."""
+    """Describes the fabric of results: family, parameters, hosts and, for a networkx graph, endpoints."""
     own = settings.name == NetworkxTopology.name and hasattr(settings, "endpoints")
     return fabric_text(settings) + (f" ({settings.endpoints})" if own else "")
 

@@ -43,11 +43,11 @@ class RunRecord:
         flow_base_ms: hops -> time in ms of a one-byte flow in the idle fabric; empty without TCP flows.
         faults: injected faults; None if none were requested.
         troubles: problems of the run, one sentence each.
-        programs: user programs that ran meanwhile.
-        lines: lines that ran at the prompt meanwhile; None outside of a session.
+        programs: user programs that ran during the run.
+        lines: lines that ran at the prompt during the run; None outside of a session.
         background: background traffic of a session.
-        unasked: locations of links and switches that the controller stopped using although they had neither
-            failed at the start nor later by the schedule.
+        unasked: locations of links and switches that the controller stopped using although no
+            failure, at the start or in the schedule, affected them.
         avoided: locations of the failed links and switches, like `s1-s7, s4`, that the controller's plan
             avoided before the traffic started; `none` for none.
     """
@@ -98,10 +98,10 @@ class RunRecord:
 
     @property
     def judged_s(self) -> tuple[float, float]:
-        """The time in which a stall acts on the result, in seconds like `window_s`.
+        """Begin and end of the time in which a stall affects the result, in seconds like `window_s`.
 
-        It begins before the window, as packets that a stall delays arrive in a burst later, and ends when the
-        window's last packet or flow has arrived.
+        It begins before the window, because packets that a stall delays arrive later in a burst, and ends
+        when the window's last packet or flow has arrived.
         """
         begin_s, end_s = self.window_s
         begin_s = max(0.0, begin_s - self.result.settling_ns / 1e9)

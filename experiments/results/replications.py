@@ -24,7 +24,7 @@ def interval(values: Sequence[float]) -> tuple[float, float | None]:
         values: at least one value.
 
     Returns:
-        The mean; half the width by Student's t distribution, which suits few values, or None for one value.
+        The mean, and half the width (None for one value) by Student's t distribution, which suits few values.
     """
     mean = math.fsum(values) / len(values)
     if len(values) < 2:

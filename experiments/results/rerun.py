@@ -87,7 +87,7 @@ def experiment_to_rerun(folder: Path) -> Experiment:
 
 
 def at_held_rate(experiment: Experiment, folder: Path) -> Experiment:
-    """Returns a sweep whose default link rate is that of the points in its folder.
+    """Returns a sweep; its default link rate becomes that of the points in its folder.
 
     The usual default depends on the machine and on the highest load, but all points of a sweep must have the
     same rate. Folders that version 0.2.0 wrote at its default rate can be resumed, too.
@@ -118,7 +118,7 @@ def _with_graph(experiment: Experiment, folder: Path) -> Experiment:
 
 
 def _read(path: Path) -> tuple[dict[str, Any], Foreign | None]:
-    """Returns the content of a manifest, and the ownership of its file if it belongs to another user."""
+    """Returns the content of a manifest, and a description of its file if another user can change it."""
     judged: list[Foreign | None] = []
     content = read_record(
         path, dict[str, Any], opened=lambda descriptor: judged.append(foreign_file(path, descriptor))
@@ -145,7 +145,7 @@ def _rate_text(settings: Mapping[str, Any]) -> str:
 
 
 def _settled_s(folder: Path) -> float | None:
-    """Returns the latest start of a measurement window in a folder's summaries, in s; None without any."""
+    """Returns, in s, the latest start of a window in a folder's summaries; None if they have none."""
     paths = [folder / SUMMARY, *folder.glob(f"*/{SUMMARY}"), *folder.glob("points/*.json")]
     summaries = [read_record(path, _Settings) for path in paths if path.exists()]
     starts = [summary.warmup_s for summary in summaries if summary.warmup_s is not None]

@@ -143,7 +143,7 @@ class RunDirectory:
 
     @contextlib.contextmanager
     def keeping_what_fits(self) -> Iterator[None]:
-        """Skips files in the block for which the disk has no space, and writes the others.
+        """Makes the block skip files that do not fit on the disk, and write the others.
 
         Yields:
             Nothing.
@@ -292,7 +292,8 @@ def graph_of_results(
         experiment: the experiment, from the manifest of the results.
 
     Raises:
-        ParameterError: its file is missing, cannot be read, or has changed since the results were written.
+        ParameterError: the graph's file is missing or unreadable, or has changed since the results were
+            written.
     """
     file, table = str(params.get("from", "")), (experiment or {}).get("topology")
     measured = str(table.get("from", "")) if isinstance(table, Mapping) else ""  # its absolute path

@@ -89,7 +89,7 @@ def summarise(record: RunRecord) -> Summary:
 
 
 def _asked(options: RunTraffic) -> dict[str, Any]:
-    """Returns the requested settings that only this kind of traffic has, by the summary's field names."""
+    """Returns the summary's field -> value for requested settings that only the given kind of traffic has."""
     if isinstance(options, ProgramTraffic):
         return {}
     if isinstance(options, CollectiveOptions):
@@ -100,7 +100,7 @@ def _asked(options: RunTraffic) -> dict[str, Any]:
 
 
 def _fractions(record: RunRecord) -> dict[str, Any]:
-    """Returns offered load, accepted load and loss as fractions, by the summary's field names."""
+    """Returns the summary's field -> fraction for offered load, accepted load and loss."""
     if not record.generated:
         return {"offered": None, "accepted": None, "loss": None}
     sent, received = record.result.sent, record.result.received
@@ -246,7 +246,7 @@ def _unsent_doubts(record: RunRecord) -> list[str]:
 
 
 def _foreign_doubts(record: RunRecord) -> list[str]:
-    """Returns the reasons to doubt generated traffic because hosts sent or received other frames."""
+    """Returns the reasons to doubt generated traffic because hosts sent or received further frames."""
     carried = record.host_bytes
     # Programs of the run itself belong to it, and so do probes of the live page after a scheduled failure.
     besides = record.programs or record.traffic.faults
@@ -257,7 +257,7 @@ def _foreign_doubts(record: RunRecord) -> list[str]:
 
 
 def _host_bytes(record: RunRecord) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64] | None]:
-    """Returns the bytes of all measured frames that each host sent and received in the whole run.
+    """Returns two arrays: bytes of all measured frames that each host sent, and received, in the whole run.
 
     The second array is None for TCP flows, whose ends do not know the lengths of all frames that arrived.
     """
@@ -273,7 +273,7 @@ def _host_bytes(record: RunRecord) -> tuple[npt.NDArray[np.int64], npt.NDArray[n
 
 
 def _frames(record: RunRecord) -> tuple[int, int]:
-    """Returns the number of frames sent and received in the whole run, including frames without data."""
+    """Returns (frames sent, frames received) in the whole run, including frames without data."""
     result, outcome = record.result, record.result.outcome
     if outcome:
         sent = int(outcome.sent.frames.sum()) + int(outcome.acknowledgements_sent.sum())
@@ -287,7 +287,7 @@ def _frames(record: RunRecord) -> tuple[int, int]:
 
 
 def _evidence(record: RunRecord) -> Evidence:
-    """Returns the evidence for the validity of a run, from the time in which a stall acts on its result.
+    """Returns the evidence for the validity of a run, from the time in which a stall affects its result.
 
     Losses refer to the whole run, and the mean of held frames to the window, like the latencies.
     """
@@ -325,7 +325,7 @@ def _evidence(record: RunRecord) -> Evidence:
 
 
 def _lost_elsewhere(record: RunRecord) -> tuple[int | None, int | None]:
-    """Returns the packets that the whole run lost outside queues: without failures, and to failures.
+    """Returns the whole run's losses outside queues, in packets: (not because of failures, because of them).
 
     Both are None if not known.
     """
@@ -341,7 +341,7 @@ def _lost_elsewhere(record: RunRecord) -> tuple[int | None, int | None]:
 
 
 def _standstill(record: RunRecord) -> Standstill | None:
-    """Returns the longest standstill of a collective's or TCP flows' process; None for other traffic."""
+    """Returns the longest standstill of the process that runs a collective or TCP flows; None otherwise."""
     outcome, flows = record.result.outcome, record.result.flows
     if flows:
         # The kernel receives at least this much more after it has woken the process.
@@ -361,7 +361,8 @@ def _standstill(record: RunRecord) -> Standstill | None:
 def _surplus(record: RunRecord, frames: int) -> int:
     """Returns how many more frames arrived than were sent; 0 if the counts are incomplete.
 
-    The surplus is also computed per pair of hosts, as losses of other pairs hide it in the total.
+    The surplus is also computed for each pair of hosts, because losses of other pairs can hide it in the
+    total.
 
     Args:
         record: the run's record.
@@ -399,7 +400,7 @@ def _link_loss_doubt(record: RunRecord) -> str | None:
 
 
 def _spans_of_failure(record: RunRecord) -> dict[str, list[tuple[float, float]]]:
-    """Returns switch -> (start, end) of the times when it was down or starting, on time.monotonic's clock."""
+    """Returns switch -> (start, end) of each time when it was down or starting, on time.monotonic's clock."""
     spans: dict[str, list[tuple[float, float]]] = {}
     for component, begin_s, end_s in failure_spans(record):
         if component.kind is not ComponentKind.LINK:  # `switch:s4` and `hang:s4`
@@ -410,7 +411,10 @@ def _spans_of_failure(record: RunRecord) -> dict[str, list[tuple[float, float]]]
 
 
 def _predicted(record: RunRecord, options: TrafficOptions) -> Predicted | None:
-    """Returns the fluid model's prediction for the same plan, pattern and load; None without the pattern."""
+    """Returns the fluid model's prediction for the same plan, pattern and load.
+
+    It is None if the file of the pattern has changed or is gone.
+    """
     try:
         pattern = record.fabric.options.pattern(options.pattern, options.seed)
     except ParameterError:  # its file has changed or is gone since the traffic began
@@ -419,7 +423,7 @@ def _predicted(record: RunRecord, options: TrafficOptions) -> Predicted | None:
 
 
 def _hops_match(record: RunRecord) -> bool | None:
-    """Returns whether every packet took as many hops as its routers' distance; None without packets."""
+    """Returns whether each packet's hops equal the distance between its two routers; None without packets."""
     if not record.generated:
         return None
     expected, received = record.fabric.host_distances(), record.result.received

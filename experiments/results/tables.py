@@ -145,7 +145,7 @@ HOST_COLUMNS: Columns = {
 
 
 def csv_cell(value: object) -> str:
-    """Returns a value as the text of a cell in a file; None is empty."""
+    """Returns a value as the text of a cell in a file; an empty text for None."""
     return "" if value is None else str(value).lower() if isinstance(value, bool) else str(value)
 
 
@@ -205,7 +205,7 @@ def read_csv_text(text: str, header: Collection[str], later: Sequence[str] = ())
 
 @contextlib.contextmanager
 def reporting_corruption(*folders: Path) -> Iterator[None]:
-    """Converts errors about values of damaged files to a ParameterError that names the folders."""
+    """Converts the block's errors about wrong values in files to a ParameterError that names the folders."""
     try:
         with np.errstate(all="ignore"):  # drawing damaged numbers must not print warnings
             yield

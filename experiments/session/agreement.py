@@ -30,7 +30,7 @@ def wait_until_planned(
     Args:
         session: the session.
         failed: the components that have failed.
-        measuring: the measurement that is to start; it can be stopped meanwhile.
+        measuring: the measurement that is to start; it can be stopped during the wait.
         on_event: called with an event if the plan takes longer than usual.
 
     Raises:

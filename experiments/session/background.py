@@ -131,7 +131,7 @@ class BackgroundTraffic:
 
     @property
     def silences(self) -> tuple[Silence, ...]:
-        """Reports of the last half minute on host pairs that received nothing for a while, oldest first."""
+        """The last half minute's reports on host pairs that received nothing for a while, oldest first."""
         return self._snapshot.silences if self._snapshot else ()
 
     def stop(self) -> TrafficOutcome:

@@ -126,7 +126,7 @@ class FabricSession:
 
     @one_at_a_time
     def restore(self, text: str) -> tuple[Component, ...]:
-        """Restores components and returns them; those that work are not changed."""
+        """Restores components and returns them; working ones are not changed."""
         if text == "all":
             return self._restore_all()
         components = self.named(text)
@@ -158,7 +158,7 @@ class FabricSession:
 
     @one_at_a_time
     def start_switch(self, switch: str) -> bool:
-        """Starts those programs of a switch that do not run; returns whether it had to start any.
+        """Starts a switch's programs that are not running; returns whether there were any.
 
         Raises:
             UsageError: the fabric has no such switch, or the switch has no power.
@@ -256,7 +256,7 @@ class FabricSession:
     # ---- measurements ----
 
     def loads(self, seconds: float = 1.0) -> tuple[LinkLoad, ...]:
-        """Measures the loads of all links, one per direction, in the next seconds; highest first."""
+        """Measures the loads of all links in the next `seconds`, one load per direction; highest first."""
         check_range("time of loads", seconds, 0.1, MAX_LOADS_S, "s")
         return measure_loads(self.fabric, seconds)
 

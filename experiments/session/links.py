@@ -24,7 +24,7 @@ class LinkLoad:
         port: port of the first end.
         load: bits carried, as a fraction of the link's capacity in the interval.
         rate_bps: bits carried per second.
-        waiting_packets: packets that wait in its queue at the end.
+        waiting_packets: packets that wait in its queue at the end of the interval.
         dropped_packets: packets that its queue dropped in the interval.
         lost_packets: packets that the link lost in the interval, by its configured random loss.
     """
@@ -61,7 +61,7 @@ class Drops:
 
     Attributes:
         ports: ports of switches and hosts that dropped or lost at least one packet.
-        ingress: host -> packets that it sent with addresses of others and that its switch's port dropped.
+        ingress: host -> number of its packets that the switch dropped because hosts may not send them.
     """
 
     ports: tuple[PortDrops, ...]
@@ -69,7 +69,7 @@ class Drops:
 
 
 def measure_loads(fabric: LiveFabric, seconds: float) -> tuple[LinkLoad, ...]:
-    """Measures the loads of all links, one per direction, in the next `seconds`; highest first.
+    """Measures the loads of all links in the next `seconds`, one load per direction; highest first.
 
     Raises:
         MachineError: the queues cannot be read.
@@ -131,7 +131,7 @@ def missing_ports(fabric: LiveFabric) -> tuple[str, ...]:
 
 
 class _Queues:
-    """Open readers of all switches' queues; a context manager.
+    """Context manager that opens readers of all switches' queues.
 
     Attributes:
         places: (datapath id, port) of the ports whose interfaces exist.

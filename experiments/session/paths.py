@@ -76,7 +76,7 @@ class PathReport:
         return "\n".join([*lines, f"probes now: {taken or 'none arrived'}, {lost}"])
 
     def _repr_pretty_(self, printer: Any, _cycle: bool) -> None:
-        """Prints the text in IPython."""
+        """Prints the report in IPython."""
         printer.text(str(self))
 
 

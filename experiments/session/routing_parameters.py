@@ -47,7 +47,7 @@ def changed_routing(name: str, values: Mapping[str, Value]) -> str:
         values: parameter -> its new value, as text or as a value; other parameters keep theirs.
 
     Raises:
-        UsageError: the routing has no such parameter, or it cannot change while the fabric is up.
+        UsageError: the routing has no such parameter, or the parameter cannot change while the fabric is up.
         ParameterError: a value is outside its domain.
     """
     present = routing_named(name)
@@ -75,7 +75,7 @@ def changed_routing(name: str, values: Mapping[str, Value]) -> str:
 
 
 def parse_assignments(text: str) -> dict[str, str]:
-    """Parses a text like `threshold=0.5,release=0.2`, separated by commas or blanks.
+    """Parses assignments like `threshold=0.5,release=0.2`, separated by commas or blanks.
 
     Raises:
         UsageError: a word is not PARAMETER=VALUE, or a parameter is given twice.

@@ -65,7 +65,7 @@ class Measuring:
 
 
 class Turns:
-    """Grants the verbs and measurements of all users of one fabric access in turns, in any thread.
+    """Lets the verbs and measurements of all users and threads use one fabric in turns.
 
     Attributes:
         measuring: the measurement that has exclusive use of the fabric; None if there is none.
@@ -195,7 +195,7 @@ class Turns:
     def last_verb(self, timeout_s: float = _LAST_VERB_S) -> Iterator[bool]:
         """Runs a block that ends the session, after waiting for the verbs of other threads.
 
-        Yields whether these verbs have ended in time; otherwise the block runs beside them.
+        Yields whether these verbs ended in time; if not, the block runs beside them.
         """
         taken = self._turn.acquire(timeout=timeout_s)
         try:

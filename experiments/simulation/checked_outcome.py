@@ -21,12 +21,12 @@ def check_outcome(outcome: object, task: Task, tables: ForwardingTables) -> Outc
     """Returns an outcome if its values have the declared types and possible sizes.
 
     Args:
-        outcome: what a process returned that ran the task.
+        outcome: the value returned by the process that ran the task.
         task: the task.
         tables: forwarding tables of the fabric.
 
     Raises:
-        ValueError: the first value that is impossible, in one line.
+        ValueError: a value is impossible; the message names the first one in one line.
     """
     if not isinstance(outcome, Outcome) or not is_dataclass(outcome.result):
         raise ValueError(f"it must be an Outcome, got {quoted(type(outcome).__name__)}")
@@ -59,7 +59,7 @@ def check_outcome(outcome: object, task: Task, tables: ForwardingTables) -> Outc
 
 
 def _check_numbers(name: str, value: Any) -> None:
-    """Raises ValueError if a number in nested values is negative or not finite, or a text hides something."""
+    """Raises ValueError if a number in nested values is out of range, or a text is not printable."""
     if isinstance(value, dict | list | tuple):
         for key, inner in value.items() if isinstance(value, dict) else ((name, one) for one in value):
             _check_numbers(key, inner)

@@ -158,7 +158,7 @@ class Cluster:
             ) from None
 
     def _worker_of(self, future: Any) -> str:
-        """Returns the address of a worker that has the result of a task; the scheduler's if it is gone."""
+        """Returns the address of a worker that has a task's result, or the scheduler's if none is known."""
         with contextlib.suppress(Exception):  # the scheduler may be gone
             for workers in self._client.who_has([future]).values():
                 return str(min(workers))
@@ -175,7 +175,7 @@ def _simulated(group: Group) -> SimulatedGroup[Any, Any]:
 
 
 def _silent() -> contextlib.AbstractContextManager[None]:
-    """Suppresses dask's warnings about large task arguments, which the forwarding tables are."""
+    """Suppresses dask's warnings about large task arguments, such as the forwarding tables."""
     return warnings.catch_warnings(action="ignore")
 
 

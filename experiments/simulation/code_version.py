@@ -62,7 +62,7 @@ def logic_digest(packages: tuple[str, ...], without: tuple[str, ...] = ()) -> st
 
 @cache
 def module_digest(module: str, package: str) -> str:
-    """Returns a digest of the behaviour of a module and of the modules of a package that it imports.
+    """Returns a digest of the behaviour of a module and of those modules of a package that it imports.
 
     Args:
         module: name of the module, like `routing.algorithms.ugal`.
@@ -85,7 +85,7 @@ def module_digest(module: str, package: str) -> str:
 
 
 def _imported(tree: ast.AST) -> Iterator[str]:
-    """Yields each module that a syntax tree imports, and `MODULE.NAME` for each name from a module."""
+    """Yields each module that a syntax tree imports, and `MODULE.NAME` for each name imported from one."""
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)

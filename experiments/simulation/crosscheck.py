@@ -63,8 +63,8 @@ def crosscheck(folder: Path, on_event: OnEvent) -> Crosscheck:
         on_event: called with an event after every point.
 
     Raises:
-        ParameterError: the folder has results of another kind, no point that can be simulated, or one that no
-            run can have measured.
+        ParameterError: the folder has results of another kind, no point that can be simulated, or a point
+            that no run can have measured.
     """
     plans: dict[str, tuple[RoutePlan, ForwardingTables]] = {}
     topology: Topology | None = None
@@ -112,7 +112,7 @@ def crosscheck(folder: Path, on_event: OnEvent) -> Crosscheck:
 
 
 def _replicated(points: Sequence[Compared]) -> tuple[Replicated, ...] | None:
-    """Compares measured and simulated means of each point with several seeds; None without such points."""
+    """For each point with several seeds, compares measured and simulated means; None without such points."""
     groups: dict[object, list[Compared]] = {}
     for one in points:
         key = one.routing, one.pattern, one.load, tuple(sorted((one.options or {}).items()))
@@ -162,7 +162,7 @@ def _is_repeatable(summary: Summary) -> bool:
 
 
 def _check_possible(summary: Summary, flows: int, hosts: int) -> None:
-    """Raises ParameterError if no run can have sent a result's packets, whose simulation might never end."""
+    """Raises ParameterError for packets that no run can have sent: their simulation might never end."""
     longest_s = option_of("duration", RUN).most or 0
     for name, seconds in (("warmup_s", summary.warmup_s), ("measured_s", summary.measured_s)):
         if not 0 <= seconds <= longest_s:

@@ -43,7 +43,7 @@ def write_origin(directory: RunDirectory, fabric: FabricOptions, traffic: AnyTra
 
 
 def write_faults(directory: RunDirectory, traffic: SimulatedTraffic) -> None:
-    """Writes the schedule of faults into a folder, so that it can be repeated; nothing without faults.
+    """Writes the schedule of faults into a folder, so that it can be repeated; no file without faults.
 
     Args:
         directory: the folder.

@@ -24,7 +24,7 @@ _QUEUE_BYTES, _PLACE_BYTES, _PACKET_BYTES = 32, 4, 52
 
 
 def simulation_memory_bytes(fabric: FabricOptions) -> int:
-    """Estimates the peak memory of a simulation in bytes.
+    """Estimates the peak memory of a simulation, in bytes.
 
     Args:
         fabric: specification of the fabric.
@@ -41,7 +41,7 @@ def simulation_memory_bytes(fabric: FabricOptions) -> int:
 
 
 def plan_memory_bytes(fabric: FabricOptions) -> int:
-    """Estimates the memory of a plan with its tables in bytes.
+    """Estimates the memory of a plan and its tables, in bytes.
 
     Args:
         fabric: specification of the fabric.

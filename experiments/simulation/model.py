@@ -46,10 +46,10 @@ class Saturation(SimulatedSettings):
         window_cycles: length of the measurement window of each load in cycles.
         saturation: the highest stable load; 0 if none was stable. A load `precision` higher saturates.
         precision: distance between neighbouring loads.
-        points: loads that were tried, in their order.
+        points: loads that were tried, in the order of trial.
         seed: seed of the random generator.
         versions: versions of the software that produced the result.
-        interrupted: true if the search ended early; the saturation then is at least `saturation`.
+        interrupted: true if the search ended early; `saturation` is then a lower bound.
         format: version of this record's meaning.
 
     Examples:

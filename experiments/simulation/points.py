@@ -125,7 +125,7 @@ def back_end_for(workers: int | None, scheduler: Scheduler | None, on_event: OnE
 
     Args:
         workers: number of processes on this machine; None for one per core.
-        scheduler: scheduler of a cluster that simulates instead; None for none.
+        scheduler: scheduler of a cluster that simulates instead; None for no cluster.
         on_event: called with each event.
 
     Raises:

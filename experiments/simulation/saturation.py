@@ -72,7 +72,7 @@ class _Bisection(SimulatedGroup[float, LoadPoint]):
         """Returns the next loads to try.
 
         The first one lies halfway between the highest stable load and the lowest saturated load. Each further
-        load would follow from one of the possible outcomes of the loads before it.
+        load is one that would come next after one of the possible outcomes of the loads before it.
 
         Args:
             ahead: number of loads to return.
@@ -81,7 +81,7 @@ class _Bisection(SimulatedGroup[float, LoadPoint]):
 
     @property
     def left(self) -> int:
-        """Upper bound of the number of loads that are still to be tried."""
+        """Upper bound on the number of loads that are still to be tried."""
         return max_loads_left(self._loads, self._tried)
 
     def simulation(self, point: float) -> tuple[FabricOptions, SimulatedTraffic]:
@@ -122,7 +122,7 @@ class _Bisection(SimulatedGroup[float, LoadPoint]):
         )
 
     def result(self, *, interrupted: bool = False) -> Saturation:
-        """Returns the result of the search, by the loads tried so far."""
+        """Returns the result of the search, from the loads tried so far."""
         return Saturation(
             **settings(self.fabric),
             pattern=self._traffic.pattern,

@@ -82,7 +82,7 @@ def run_simulated_sweep(
         folder: output directory, new, empty, or of the same sweep.
         on_event: called with each event.
         workers: number of processes on this machine; None for one per core.
-        scheduler: scheduler of a cluster that simulates instead; None for none.
+        scheduler: scheduler of a cluster that simulates instead; None for no cluster.
 
     Raises:
         UsageError: the folder has other results, or an option makes no sense for this fabric.
@@ -298,7 +298,7 @@ def _fabrics(group: Points) -> list[FabricOptions]:
 
 
 def _warn(fabric: PlannedFabric, group: Points, on_event: OnEvent) -> None:
-    """Reports settings without effect, too small buffers and too few virtual channels of a group's fabrics.
+    """Reports settings that have no effect, and buffers and virtual channels that do not suffice.
 
     Settings and buffers of the first point's fabric are left out, as planning has reported them.
     """

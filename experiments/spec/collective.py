@@ -39,9 +39,9 @@ class CollectiveOptions:
         placement: assignment of ranks to hosts.
         message_bytes: message sizes.
         iterations, warmup_iterations: measured iterations of each size, and iterations before them.
-        slices: slices of a vector that are processed in parallel.
+        slices: number of slices of a vector that are processed in parallel.
         frame_bytes: length of the longest frame in bytes, without FCS.
-        flows: source ports per host pair.
+        flows: number of source ports per host pair.
         seed: seed of the random generator.
         faults: failures and restorations during the operation.
     """
@@ -119,9 +119,9 @@ def _parse_bytes(text: str) -> int:
 
 
 def _memory_bytes(name: str, algorithm: str, ranks: int, message_bytes: int) -> int:
-    """Returns the memory that an iteration needs in bytes.
+    """Returns the memory that an iteration needs, in bytes.
 
-    It holds the ranks' vectors, the expected results, and a copy of all sent data.
+    The memory holds the ranks' vectors, the expected results, and a copy of all sent data.
     """
     collective = COLLECTIVES[name]
     elements = collective.vector_elements(message_bytes)

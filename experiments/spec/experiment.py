@@ -121,7 +121,7 @@ class Experiment:
                 raise UsageError(f"{name} must be given once, got --{name} and --vary {key}")
 
     def _check_others(self, declared: Mapping[str, Option]) -> None:
-        """Raises UsageError if an option lacks one that it needs, or conflicts with another."""
+        """Raises UsageError if an option is given without one that it needs, or with one that it excludes."""
         values = self.values
         given = {name for name in values if values[name] != declared[name].default} | {*self._varied}
         for option in (declared[name] for name in values if name in given):
@@ -229,7 +229,7 @@ class Experiment:
 
     @cached_property
     def inputs(self) -> Digests:
-        """Input file -> SHA-256 of its content; raises ParameterError if it differs from the measured one."""
+        """Input file -> SHA-256 of its content; raises ParameterError if it changed since the measurement."""
         found = digests_of(self._input_paths)
         remedy = "give the experiment anew to use the new file"
         check_unchanged(found, self.measured, "the experiment ran", remedy)
@@ -240,7 +240,7 @@ class Experiment:
         return [path for paths in self.input_files.values() for path in paths]
 
     def _reading_inputs(self) -> contextlib.AbstractContextManager[None]:
-        """Returns a context that reads only the content of input files that `inputs` describes."""
+        """Returns a context in which reading an input file fails if its content differs from `inputs`."""
         digests = {**dict.fromkeys(self._input_paths, ""), **self.inputs}  # "": it could not be read
         return expecting(digests, "the experiment began", "begin another one")
 
@@ -310,7 +310,7 @@ class Experiment:
         """Returns the output directory; by default, it is in `results` and named after experiment and time.
 
         Args:
-            resolved: its typed specifications.
+            resolved: the experiment's typed specifications.
             out: directory that overrides `--out`.
         """
         from experiments.spec.resolve import default_folder
@@ -369,7 +369,7 @@ class Experiment:
                 other = f"--pattern {self.values['pattern']}" if "pattern" in self.values else ""
             besides = f", not for {other}" if other else ""
             return f"--{option.name} is for {home.title}{besides}; give {home.asked}"
-        return f"--{option.name} cannot be combined with {now.title}; {now.remedy}"
+        return f"--{option.name} does not apply to {now.title} ({now.asked}); {now.remedy}"
 
 
 def by_option(values: Mapping[str, Any]) -> dict[str, Any]:
@@ -421,7 +421,7 @@ def traffic_kind(kind: str, values: Mapping[str, Given]) -> str:
 
 
 def _unknown(name: str, kind: str, family: str, declared: Mapping[str, Option]) -> str:
-    """Returns the text of the error that a kind of experiment has no option of this name, with a remedy.
+    """Returns the error message, with a remedy, for an option that a kind of experiment does not have.
 
     The text names the option as a Python argument. An option of another engine or family is named as on the
     command line.

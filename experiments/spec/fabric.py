@@ -201,7 +201,7 @@ def router_settings(values: Mapping[str, Any]) -> RouterSettings:
     """Returns the settings of simulated routers and links.
 
     Args:
-        values: option -> value, complete; options that do not apply are absent.
+        values: option -> value, for all options that apply.
     """
     options = {
         entry.name: _ROUTER_OPTIONS.get(entry.name, entry.name.replace("_", "-"))

@@ -106,7 +106,7 @@ class Option(Parameter):
         yield from self.words
 
     def default_for(self, command: str) -> Value | None:
-        """Returns the option's default in a command; None if it has none or it depends on other options."""
+        """Returns the option's default in a command; None without one, or if it depends on other options."""
         return self.default_in.get(command, self.default)
 
     def help_in(self, command: str) -> str:

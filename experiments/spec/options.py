@@ -80,7 +80,7 @@ TRAFFIC_KINDS: Mapping[str, TrafficKind] = {
     ),
     FLOWS: TrafficKind("TCP flows", "--flow-sizes or --flow-file"),
     REPLAY: TrafficKind("a flow file, which sets all hosts and times", "--flow-file"),
-    PROGRAMS: TrafficKind("programs without generated traffic", "--exec", "also give --pattern or --load"),
+    PROGRAMS: TrafficKind("a run that has only programs", "--exec", "also give --pattern or --load"),
     TRACE: TrafficKind("a trace, which sets all hosts and times", "--trace"),
 }
 
@@ -433,19 +433,20 @@ OPTIONS: tuple[Option, ...] = (
          "needs a single path per pair", type=bool, common=False),
     _own("certificate", ("verify",), "write the proof of --deadlock, an acyclic order of channels, to "
          "this new file, .csv", file=True),
-    _own("figure", ("verify",), "draw the cycle that --deadlock finds to this new file, .png, .svg or .pdf",
+    _own("figure", ("verify",), "draw the cycle found by --deadlock to this new file, .png, .svg or .pdf",
          file=True),
     _own("without", ("rules",), "failed links and switches, such as link:s1-s7,switch:s4",
          metavar="COMPONENTS"),
     _own("list", ("topology",), "list all families with their parameters and an example", type=bool),
-    _own("list", ("patterns", "routings"), "list them all, as without this option", type=bool),
+    _own("list", ("patterns", "routings"), "list all, as without this option", type=bool),
     _own("designs", ("topology",), "list all PolarStars of a --radix by size", type=bool),
     _own("classes", ("topology",), "show classes of routers under the graph's automorphisms", type=bool),
     _own("racks", ("topology",), "show racks and the number of links between each pair of them", type=bool),
     _own("radix", ("families",), f"{RADIX.help}; without --endpoints, the member with most hosts at "
          "the nearest radix", type=int, least=RADIX.least, most=RADIX.most, default_text="any"),
-    _own("endpoints", ("families",), f"{ENDPOINTS.help}; without --radix, the member with the smallest radix "
-         "within 10 %, else the nearest; with it, the one with the smallest sum of relative differences",
+    _own("endpoints", ("families",), f"{ENDPOINTS.help}; without --radix, selects the smallest radix of the "
+         "members within 10 % of this number, else the nearest; with --radix, the smallest sum of relative "
+         "differences",
          type=int, least=ENDPOINTS.least, most=ENDPOINTS.most, default_text="any"),
     _own("group", ("families",), "group of families", choices=lazy_import("topology.families.family:SERIES"),
          default_text="all"),
@@ -485,7 +486,7 @@ OPTIONS: tuple[Option, ...] = (
          "and keep the page until Ctrl-C; in a terminal, --web does so by itself", type=bool),
     _own("out", ("plot",), "directory for the figures", default_text="RESULTS", file=True, metavar="DIR"),
     _own("out", ("report",), "new file for the page", default_text="report.html in RESULTS", file=True),
-    _own("again", KINDS, "repeat the experiment of these results, by its manifest; other options override it",
+    _own("again", KINDS, "repeat the experiment in the manifest of these results; other options override it",
          file=True, metavar="DIR"),
     _own("plugin", _EVERY, "file with your own topologies, routings, patterns, collectives or motifs",
          file=True, repeatable=True, metavar="FILE.py", common=False),
@@ -503,8 +504,8 @@ OPTIONS: tuple[Option, ...] = (
          "tcp://HOST:PORT", default_text="this machine", metavar="ADDRESS", common=False),
     _own("cluster-tls", (SWEEP, "paper"), "folder with ca.pem, certificate.pem and key.pem, for --scheduler "
          "tls://HOST:PORT", default_text="dask's configuration", file=True, metavar="DIR", common=False),
-    _own("insecure-cluster", (SWEEP, "paper"), "trust a scheduler on another machine without TLS, or any "
-         "scheduler as root; a cluster can run code here", type=bool, common=False),
+    _own("insecure-cluster", (SWEEP, "paper"), "trust a scheduler on another machine without TLS, and "
+         "any scheduler when run as root; a cluster can run code here", type=bool, common=False),
     _positional("paper", ("paper",), "name of a paper, or `list` for the figures and tables of all papers",
                 known=lazy_import("experiments.papers.claims:PAPERS"), words=(LIST,), metavar="PAPER"),
     _own("item", ("paper",), "figure or table, such as fig12, or `all`", positional=True, metavar="ITEM"),
@@ -516,7 +517,7 @@ OPTIONS: tuple[Option, ...] = (
     _own("curves", ("paper",), "curves to simulate, by their labels in the figure, such as PF-MIN, or under "
          "one pattern, such as PF-MIN:tornado, or `none`; other curves use points in the output directory",
          default_text="all", metavar="LABEL,..."),
-    _own("out", ("paper",), "output directory; figures and tables complete in it are not computed again",
+    _own("out", ("paper",), "output directory; figures and tables complete there are not computed again",
          default_text="in results/papers, named by paper and options", file=True, metavar="DIR"),
     _own("json", _WITH_JSON, "print one JSON object on standard output", type=bool),
 )

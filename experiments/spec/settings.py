@@ -44,7 +44,7 @@ class PacketSettings:
 
     Attributes:
         frame_bytes: length of a frame in bytes, without FCS.
-        flows: source ports for each ordered pair of hosts.
+        flows: number of source ports for each ordered pair of hosts.
         warmup_s: seconds before the measurement window; if `steady`, an upper limit.
         duration_s: length of the measurement window in s.
         seed: seed of the random generator.
@@ -78,7 +78,7 @@ class TrafficSettings(PacketSettings):
         placement: assignment of a collective's ranks to hosts.
         message_bytes: message sizes of a collective in bytes.
         iterations, warmup_iterations: measured iterations of each message size, and iterations before them.
-        slices: slices of a collective's vector that are processed in parallel.
+        slices: number of slices of a collective's vector that are processed in parallel.
         flow_sizes: size distribution of TCP flows; absent if a file is replayed.
         flow_size_limit: size in bytes to which larger TCP flows are truncated.
         flow_file: file of TCP flows that is replayed.

@@ -107,7 +107,7 @@ class SweepOptions:
             if variation.owner and variation.owner not in owners:
                 raise UsageError(
                     f"--vary {variation.key} needs {variation.owner} among the sweep's routings or patterns, "
-                    f"which are {', '.join((*self.routings, *self.patterns))}"
+                    f"got {', '.join((*self.routings, *self.patterns))}"
                 )
 
     @property
@@ -176,7 +176,7 @@ def sweep_options(values: Mapping[str, Any], kind: str) -> SweepOptions:
 
     Args:
         values: option -> value.
-        kind: SWEEP or SIMULATED_SWEEP, whose options vary.
+        kind: name under which the varied options are declared: SWEEP or SIMULATED_SWEEP.
     """
     vary = {variation.key: variation for variation in read_variations(values.get("vary", ()), kind)}
 

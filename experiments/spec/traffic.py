@@ -34,7 +34,7 @@ class TrafficOptions:
         pattern: canonical name of a pattern, with its parameters.
         load: offered load as a fraction of the hosts' injection capacity, over 0 and at most 1.
         frame_bytes: length of every frame in bytes, without FCS.
-        flows: source ports per host pair.
+        flows: number of source ports per host pair.
         warmup_s, duration_s: length of warm-up and measurement window in s.
         seed: seed of the random generator.
         faults: failures and restorations during the traffic.

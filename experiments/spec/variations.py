@@ -70,7 +70,7 @@ def known_simulated_keys() -> list[str]:
 
 
 def declaration(key: str, kind: str = SWEEP) -> Parameter:
-    """Returns the declaration of the option or parameter of a key.
+    """Returns the declaration of the option or parameter that a key names.
 
     Args:
         key: the key.
@@ -151,7 +151,7 @@ def needs_own_fabric(key: str, kind: str = SWEEP) -> bool:
 
 
 def own_fabric_message(key: str, given: Any) -> str:
-    """Returns the text of the error that an option cannot vary on one fabric, with a shell loop as remedy."""
+    """Returns the error message for an option that cannot vary on one fabric, with a shell loop as remedy."""
     listed = given if isinstance(given, list | tuple) else str(given).split(",")
     words = "$value ..." if key == TOPOLOGY else f"... --{key} $value"
     return (
@@ -237,7 +237,7 @@ def read_variations(texts: Iterable[str], kind: str = SWEEP) -> tuple[Variation,
 
     Args:
         texts: the texts.
-        kind: SWEEP or SIMULATED_SWEEP, whose options they are.
+        kind: name under which the options are declared: SWEEP or SIMULATED_SWEEP.
 
     Raises:
         UsageError: a key is unknown, is given twice, or needs a new fabric for each value.

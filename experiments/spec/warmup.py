@@ -25,7 +25,7 @@ _LONGEST_S = 3600.0  # limit of --warmup
 
 
 def steady_span_s(links: LinkSpec, frame_bytes: int, *, adaptive: bool = False) -> float:
-    """Returns the length in s of the spans over which throughput is compared, at least 2 s.
+    """Returns the length in s, at least 2, of the spans over which throughput is compared.
 
     Args:
         links: the links.
@@ -47,10 +47,10 @@ def max_warmup_s(links: LinkSpec, frame_bytes: int) -> float:
 
 
 def settling_s(links: LinkSpec, frame_bytes: int, load: float, span_s: float) -> float:
-    """Returns the time in s after which a stall no longer acts on traffic.
+    """Returns the time in s after which a stall no longer affects traffic.
 
-    A stall leaves full queues. At a load below 1, a queue that is full needs queue / (1 - load) packet times
-    to drain; at higher loads it is full anyway.
+    A stall leaves full queues. At a load below 1, a full queue needs queue / (1 - load) packet times to
+    drain; at higher loads it is full anyway. The result is at least two spans and at most an hour.
 
     Args:
         links: the links.

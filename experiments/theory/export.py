@@ -37,7 +37,7 @@ def exported(topology: Topology, hosts: int, format_: str) -> str:
 
 
 def check_format(format_: str) -> str:
-    """Returns a format's name in FORMATS, which is read in any case; raises UsageError if it has none."""
+    """Returns a format's name in FORMATS, ignoring case; raises UsageError if there is no such format."""
     name = spelled(format_, FORMATS)
     if name not in FORMATS:
         known = sorted(FORMATS)
@@ -68,7 +68,7 @@ def _json(topology: Topology, _hosts: int) -> str:
 
 
 def _booksim(topology: Topology, hosts: int) -> str:
-    """Returns BookSim's `anynet` format: a line per router, its nodes and its neighbours of higher index.
+    """Returns BookSim's `anynet` format: a line per router with its nodes and neighbours of higher index.
 
     Each link is listed once and works in both directions; nodes are numbered router by router.
     """
@@ -85,7 +85,7 @@ def _booksim(topology: Topology, hosts: int) -> str:
 
 
 def _edge_list(topology: Topology, _hosts: int) -> str:
-    """Returns a line per link, the two routers, for SST Merlin's `anytopo`; parallel links are repeated."""
+    """Returns a line per link with its two routers, for SST Merlin's `anytopo`; includes parallel links."""
     return "".join(f"{link.a} {link.b}\n" for link in topology.link_list)
 
 

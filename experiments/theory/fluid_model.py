@@ -1,9 +1,9 @@
 """Fluid model: link loads and the accepted fraction of oblivious routings.
 
 Every pair of routers has a steady flow that is split over its paths by the weights of the plan's groups. A
-link that is offered more than its capacity scales all its flows down by the same factor, and what it drops
-does not load the links after it. The losses of all links depend on one another; they are iterated to a fixed
-point. The links from routers to hosts have the same capacity and come last: no host accepts more than that.
+link that is offered more than its capacity scales all its flows down by the same factor, and dropped traffic
+does not load later links. The losses of all links depend on one another; they are iterated to a fixed point.
+The links from routers to hosts have the same capacity and come last: no host accepts more than that.
 """
 
 from __future__ import annotations
@@ -38,8 +38,8 @@ class Prediction:
     Attributes:
         offered: traffic that hosts inject, as a fraction of all hosts' injection capacity.
         accepted: traffic that arrives, as a fraction of all hosts' injection capacity.
-        offered_loads: traffic offered to each directed link, over its capacity: float64, directed links.
-        carried_loads: traffic that each directed link passes on, over its capacity: float64, directed links.
+        offered_loads: float64 array, one entry per directed link: traffic offered to it / its capacity.
+        carried_loads: float64 array, one entry per directed link: traffic that it passes on / its capacity.
     """
 
     offered: float
@@ -72,12 +72,12 @@ def router_demand(shares: Loads, host_routers: npt.NDArray[np.int64], routers: i
     """Returns the demand from router to router, in units of one host's injection capacity.
 
     Args:
-        shares: share of a source's packets that go to each host: float64, hosts x hosts.
-        host_routers: router of each host: int64, hosts.
+        shares: float64 array, hosts x hosts: share of a source's packets that go to each host.
+        host_routers: int64 array, one entry per host: its router.
         routers: number of routers.
 
     Returns:
-        float64, routers x routers; each row sums to the number of sending hosts of its router.
+        float64 array, routers x routers; each row sums to the number of sending hosts of its router.
     """
     demand = np.zeros((routers, routers))
     np.add.at(demand, (host_routers[:, None], host_routers[None, :]), shares)
@@ -92,9 +92,9 @@ def predict(
     Args:
         paths: links that the plan's packets take, with the shares of packets.
         links: number of directed links.
-        to_hosts: demand from all hosts of a router to each host, in units of one host's injection capacity:
-            float64, routers x hosts.
-        host_routers: router of each host: int64, hosts.
+        to_hosts: float64 array, routers x hosts: demand from all hosts of a router to each host, in units of
+            one host's injection capacity.
+        host_routers: int64 array, one entry per host: its router.
         load: offered load, 0 to 1 of the injection capacity.
 
     Raises:
@@ -123,11 +123,11 @@ def predict(
 
 
 def _arriving_shares(paths: TrafficSplit, pass_on: Loads) -> Loads:
-    """Returns the fraction of packets that arrives, per pair of routers: float64, routers x routers.
+    """Returns a float64 array, routers x routers: the fraction of each pair's packets that arrives.
 
     Args:
         paths: links that the plan's packets take, with the shares of packets.
-        pass_on: fraction of the offered traffic that each directed link passes on: float64, directed links.
+        pass_on: float64 array, one entry per directed link: fraction of offered traffic that it passes on.
     """
     weights = paths.shares * pass_on[paths.links]
     arriving = paths.delivered
@@ -151,14 +151,14 @@ def _injected(paths: TrafficSplit, rates: Loads) -> Loads:
 
 
 def _propagate(paths: TrafficSplit, injected: Loads, pass_on: Loads) -> Loads:
-    """Returns the traffic that enters each state: float64, states.
+    """Returns a float64 array, one entry per state: the traffic that enters it.
 
     A state is a stage of packets' paths, see TrafficSplit.
 
     Args:
         paths: links that the plan's packets take, with the shares of packets.
-        injected: traffic that hosts inject into each state: float64, states.
-        pass_on: fraction of the offered traffic that each directed link passes on: float64, directed links.
+        injected: float64 array, one entry per state: traffic that hosts inject into it.
+        pass_on: float64 array, one entry per directed link: fraction of offered traffic that it passes on.
     """
     # Each round adds a hop: paths are short, so that a few rounds suffice.
     weights = paths.shares * pass_on[paths.links]

@@ -1,6 +1,7 @@
 """Positions of two routers in their topology, and the reason for the path between them, in words.
 
-A family may have its own explanation in GEOMETRIES; for other families, it consists of the shortest paths.
+A family may have its own explanation in GEOMETRIES; for other families, the text says how many links the
+routers are apart, and how many shortest paths there are.
 """
 
 from __future__ import annotations

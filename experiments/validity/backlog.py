@@ -10,11 +10,11 @@ _DEVIATIONS = 4
 
 
 def backlog_doubt(excess: float, under_way: float, queue_packets: int) -> str | None:
-    """Returns the reason to doubt a run in which more packets arrived than were offered; None if chance may.
+    """Returns a reason to doubt a run if more packets arrived than were sent, beyond chance; else None.
 
-    The packets that arrive in a window and were not sent in it were under way when it began. In a queue of
-    random length with mean m, at most the queue's capacity c, the variance is about m (m + 1); over all
-    queues with n packets it is at most n (c + 1).
+    The packets that arrive in a window and were not sent in it were under way when it began. A queue with a
+    random length of mean m has a variance of about m (m + 1). As m is at most the queue's capacity c, the
+    variance over all queues, with n packets on average, is at most n (c + 1).
 
     Args:
         excess: packets that arrived in the window minus those that were sent in it.

@@ -1,8 +1,8 @@
 """Monitor of the machine's wall clock: notices when it is set, which falsifies latencies.
 
 Probes carry departure times that are computed from the monotonic clock; the kernel stamps arrivals with the
-wall clock. Readings at intervals notice every set that lasts. `timerfd_create(2)` would report every single
-one, but also those that change nothing, and it cannot be tested without setting the machine's clock.
+wall clock. Readings at intervals notice every lasting change. `timerfd_create(2)` would report every setting,
+but also settings that change nothing, and it cannot be tested without setting the machine's clock.
 """
 
 from __future__ import annotations
@@ -22,7 +22,8 @@ class ClockSamples:
     """Extreme offsets of the wall clock from the monotonic clock.
 
     Attributes:
-        least, most: the offsets with the smallest upper and the largest lower bound; None before the first.
+        least: the offset with the smallest upper bound; None before the first observation.
+        most: the offset with the largest lower bound; None before the first observation.
         forward: whether `most` was observed later than `least`.
     """
 
@@ -38,7 +39,7 @@ class ClockSamples:
             self.least, self.forward = offset, False
 
     def doubts(self) -> list[str]:
-        """Returns the reason to doubt times if the clock was certainly set meanwhile; otherwise none."""
+        """Returns a reason to doubt measured times if the clock was certainly set meanwhile; else none."""
         if self.least is None or self.most is None:
             return []
         change_ns = self.most.low_ns - self.least.high_ns

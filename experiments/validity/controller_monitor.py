@@ -36,7 +36,7 @@ class _Pulse:
         self._before = _schedstat(pid)
 
     def missed(self, now_s: float) -> Span | None:
-        """Returns the time for which the process did not run although it had a processor; None if it ran."""
+        """Returns the span in which the process neither ran nor waited for a processor; None if it ran."""
         since_s, silent_s, before = self._since_s, self._silent_s, self._before
         late_s, self._looked_s = now_s - self._looked_s, now_s
         now = _schedstat(self.pid)
@@ -118,7 +118,7 @@ class ControllerMonitor:
         stops.append(stop)
 
     def _stopped(self, looked_s: float, now_s: float) -> Span | None:
-        """Returns a time up to now in which anything but PolarLab stopped the controller; None if it ran.
+        """Returns a span up to now in which something other than PolarLab stopped the controller, or None.
 
         Args:
             looked_s: time of the last check.

@@ -15,7 +15,7 @@ class Coverage(NamedTuple):
     """Time of the measurement window that a monitor observed.
 
     Attributes:
-        subject: noun for what was observed, such as `processors`, with which the reason for doubt begins.
+        subject: noun for what was observed, such as `processors`; the reason for doubt begins with it.
         seconds: time of the window that the observations cover, in s.
         window_s: length of the window in s.
         ended: clause that says why the monitor missed the rest, such as how it ended; empty if not known.
@@ -51,7 +51,7 @@ def covered_s(observed: Iterable[Span], window: Span, reach_s: float) -> float:
     Args:
         observed: (start, end) of each observation, ascending.
         window: (start, end) of the window, on the same clock.
-        reach_s: time in s before and after each observation for which the observation also counts.
+        reach_s: each observation also covers this time in s before its start and after its end.
     """
     total, covered_until = 0.0, window[0]
     for begin_s, end_s in observed:
@@ -62,7 +62,7 @@ def covered_s(observed: Iterable[Span], window: Span, reach_s: float) -> float:
 
 
 def note_time(spans: list[Span], time_s: float, longest_s: float) -> None:
-    """Adds the time of a reading to the spans of regular readings.
+    """Extends the spans of regular readings by the time of a reading.
 
     Args:
         spans: the spans, ascending; the last one is extended, or a new one starts.

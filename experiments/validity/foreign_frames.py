@@ -25,8 +25,8 @@ class HostBytes(NamedTuple):
     They are counted from before the first measured packet until the end of the run.
 
     Attributes:
-        sent, received: int64, hosts: bytes of the frames (without FCS) that each host sent to its switch and
-            received from it.
+        sent, received: int64 arrays, one entry per host: bytes of the frames (without FCS) that each host
+            sent to its switch and received from it.
         frames_sent: number of the frames that all hosts sent.
     """
 
@@ -46,7 +46,7 @@ class HostBytes(NamedTuple):
         Args:
             names: names of the hosts.
             sent: bytes of the measured frames that each host sent.
-            received: bytes of those that each host received; None if not known.
+            received: bytes of the measured frames that each host received; None if not known.
             max_bytes: see `foreign_doubt`.
         """
         doubts = [foreign_doubt("sent", names, self.sent, sent, max_bytes)]
@@ -72,7 +72,7 @@ def foreign_doubt(
         verb: what hosts did with these frames, `sent` or `received`.
         names: names of the hosts.
         carried: bytes that each host's link carried in this direction.
-        measured: bytes of the measured frames among them.
+        measured: of these, the bytes of measured frames.
         max_bytes: bytes of other frames that each link may carry in addition to the share MAX_SHARE of its
             measured bytes.
     """

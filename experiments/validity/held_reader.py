@@ -12,10 +12,10 @@ delays its samples. If a sample is late nevertheless, the whole machine stalled.
 
     python -m experiments.validity.held_reader < switches
 
-Standard input has one line, the JSON of switch name -> id of a process in its namespace; the program samples
-until it is closed. Standard output gets the line `ready` before the first sample, and a line of JSON for
-every second: [start, end, stalled, its square, {switch: [frames, waiting, pairs waiting]}], times in s on
-time.monotonic's clock.
+Standard input has one line, the JSON of switch name -> id of a process in its namespace; when this input is
+closed, the program ends. Standard output gets the line `ready` before the first sample, and a line of JSON
+for every second: [begin_s, end_s, stood_still_s, stood_still_square, {switch: [frames, waiting, pairs]}],
+named as in `samples.HeldSecond` and `samples.SwitchSample`.
 """
 
 from __future__ import annotations
@@ -137,7 +137,7 @@ class Pace:
         self._min_s = math.inf
 
     def pause_s(self, spent_s: float) -> float:
-        """Returns the mean time in s between samples, given the processor time in s of the last sample."""
+        """Returns how many s to pause, on average, after a sample that took `spent_s` of processor time."""
         self._min_s = min(self._min_s, spent_s)
         return max(1 / _SAMPLES_PER_S, self._min_s / _MAX_SHARE)
 

@@ -36,7 +36,7 @@ class Standstill(NamedTuple):
     Attributes:
         gap_ms: that time in ms.
         max_ms: longest such time that hardly affects the result, in ms.
-        whose: noun for the process, with which the reason for doubt begins.
+        whose: noun for the process; the reason for doubt begins with it.
     """
 
     gap_ms: float
@@ -66,7 +66,7 @@ class Evidence:
         link_loss_doubt: reason to doubt the configured random loss of links; None if there is none.
         scheduled: whether packets had scheduled times.
         link_rate_bps: rate of the links in bit/s; None if no lower rate is to be suggested.
-        coverages: time of the measurement window that each monitor observed.
+        coverages: for each monitor, how much of the judged time it observed.
     """
 
     packet_ms: float
@@ -103,7 +103,7 @@ class Evidence:
 
 
 class _Measure(NamedTuple):
-    """One measure of a run's validity: its value, its limit, and the reason for doubt beyond the limit."""
+    """One measure of a run's validity: its value, its limit, and the reason for doubt above the limit."""
 
     value: float
     limit: float
@@ -111,7 +111,7 @@ class _Measure(NamedTuple):
 
 
 def judge(evidence: Evidence) -> Fidelity:
-    """Judges whether a run can be trusted, with the reasons if it cannot.
+    """Judges whether a run can be trusted, and states the reasons if it cannot.
 
     Args:
         evidence: observations of the run.

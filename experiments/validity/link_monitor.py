@@ -1,4 +1,4 @@
-"""Monitor of all queues of a fabric while traffic runs: real rates of saturated links, drops and losses.
+"""Monitor of all queues of a fabric while traffic runs: drops, losses, and real rates of saturated links.
 
 All queues are read periodically. If a queue had more packets at one reading than its link can send until the
 next, it was never empty in between. The bytes sent between the two readings then give the link's real rate,
@@ -39,7 +39,7 @@ class LinkMonitor:
 
         Args:
             fabric: the fabric.
-            frame_bytes: length of its longest frames.
+            frame_bytes: length of the longest frames on its links.
             folder: folder of the results, for the table that is written during the run; None for no table.
         """
         self._network, spec = fabric.network, fabric.options.links

@@ -95,7 +95,7 @@ class Monitors:
 
         Args:
             fabric: the fabric.
-            frame_bytes: length of its longest frames.
+            frame_bytes: length of the longest frames on its links.
             folder: folder of the results, for the table of links that is written during the run; None for no
                 table.
         """
@@ -116,7 +116,7 @@ class Monitors:
         self._opened.__exit__(*error)
 
     def observed(self) -> dict[str, Any]:
-        """Returns the observations, by the names of RunRecord's attributes."""
+        """Returns the observations, keyed by the names of RunRecord's attributes."""
         return {
             "host_bytes": self._hosts.carried,
             "cpu": self._cpu.samples,

@@ -73,7 +73,7 @@ class ControllerSamples:
     stops: list[Span] = field(default_factory=list)
 
     def coverage(self, window: Span) -> Coverage:
-        """Returns the time of a window in which the controller ran; a run with any stop is not valid."""
+        """Returns for how long the controller ran in a window; a run with any stop is not valid."""
         stopped_s, window_s = covered_s(self.stops, window, 0.0), window[1] - window[0]
         ended = f"it was stopped for {stopped_s:.2g} s" if stopped_s else ""
         return Coverage("a running controller", window_s - stopped_s, window_s, ended, max_missed=0.0)
@@ -112,7 +112,7 @@ class HeldSecond:
     stood_still_square: float = 0.0
 
     def held_s(self, switch: str) -> float:
-        """Returns the mean time in s for which a switch held a frame before it read it.
+        """Returns the mean time in s for which a switch held a frame before reading it.
 
         By Little's law, it is the mean number of waiting frames divided by the arrival rate, whatever the
         traffic.
@@ -138,7 +138,7 @@ class Held(NamedTuple):
     """The longest time for which a switch held frames in one second: its mean or root mean square.
 
     Attributes:
-        frame_times: that time in frame times, the time of a frame on a link.
+        frame_times: that time, in units of the time that a frame takes on a link.
         second: start of that second in s since the start of the traffic; arbitrary in live reports.
         switch: name of the switch.
     """
@@ -185,7 +185,7 @@ class HeldSamples:
         return HeldLately(mean, rms) if mean and rms else None
 
     def coverage(self, window: Span) -> Coverage:
-        """Returns the time of a window in which frames held by switches were sampled."""
+        """Returns for how long frames held by switches were sampled in a window."""
         spans = [(second.begin_s, second.end_s) for second in self.seconds]
         seconds = covered_s(spans, window, _BETWEEN_SECONDS_S)
         return Coverage("held frames", seconds, window[1] - window[0], self.ended)

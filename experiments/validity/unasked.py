@@ -23,7 +23,7 @@ class Plan:
     """The failed and drained components that a controller's plan avoids, as its reports name them.
 
     Attributes:
-        failed, drained: locations of the links and switches, like `s1-s7, s4`; `none` for none.
+        failed, drained: locations of the links and switches, like `s1-s7, s4`; `none` if there are none.
     """
 
     failed: str
@@ -46,7 +46,7 @@ class Asked:
 
     @cached_property
     def failure(self) -> Failure:
-        """The combined failure of switches and the links between them."""
+        """The failed switches and the failed links between switches, combined."""
         return failure_of(self.topology, (component for component in self.failed if component.host is None))
 
     @cached_property
@@ -59,7 +59,7 @@ class Asked:
 
         Args:
             plans: plans of the controller, which avoid some components.
-            ports: ports, as (name of the switch, number), that the controller has set down or up.
+            ports: the ports that the controller has set down or up; a pair is (name of the switch, number).
         """
         names = [name for plan in plans for name in self._beyond(plan)]
         names += [name for port in ports for name in self._behind(port)]
@@ -137,7 +137,7 @@ def listed(names: Sequence[str]) -> str:
 
 
 def unasked_doubt(names: Sequence[str]) -> str:
-    """Returns the reason to doubt a run in which the controller stopped using links without a request.
+    """Returns the reason to doubt a run in which the controller took components out of use unasked.
 
     Args:
         names: locations of the links and switches.

@@ -85,7 +85,9 @@ def checked_scheduler(
 
 @contextlib.contextmanager
 def keywords_in_errors(subject: object) -> Iterator[None]:
-    """Spells options in errors of the block as in Python, `link_rate` for `--link-rate`, and names plug-ins.
+    """Spells options in the block's errors as in Python, `link_rate` for `--link-rate`.
+
+    Errors of plug-ins name the plug-in.
 
     Args:
         subject: first argument of the Python function, such as a family or an Experiment (see `request_of`).
@@ -120,7 +122,7 @@ def _literal(text: str) -> str:
 
 
 def _is_of_networkx(value: Any) -> bool:
-    """Returns whether a value is a graph of networkx, without importing it."""
+    """Returns whether a value is a graph of networkx, without importing networkx."""
     return any(kind.__module__.partition(".")[0] == "networkx" for kind in type(value).__mro__)
 
 

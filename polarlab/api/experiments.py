@@ -52,7 +52,8 @@ def run(
             experiment.
         out: folder of the results; by default a new one in results/.
         progress: callback for progress events, at most one every 5 s during a long activity; `print` works.
-        web: address of the live page, such as `8642` or `127.0.0.1:8642`; True for the latter, None for none.
+        web: address of the live page, such as `8642` or `127.0.0.1:8642`; True for the latter, None for
+            no page.
         web_open: whether every user of this machine may open the page, without a token.
         options: parameters of the family and options of `polarlab run` by name with underscores, such
             as `q=3, hosts=2, link_rate="2Mbit", pattern="tornado", load=0.6`; they override those of a file.
@@ -115,7 +116,8 @@ def sweep(  # noqa: PLR0913  # the options of `polarlab sweep`
         cluster_tls: folder with ca.pem, certificate.pem and key.pem, for a scheduler at `tls://HOST:PORT`.
         insecure_cluster: whether to trust a remote scheduler without TLS, or any scheduler as root: a cluster
             can run code in this process.
-        web: address of the live page, such as `8642` or `127.0.0.1:8642`; True for the latter, None for none.
+        web: address of the live page, such as `8642` or `127.0.0.1:8642`; True for the latter, None for
+            no page.
         web_open: whether every user of this machine may open the page, without a token.
         options: parameters of the family and options of `polarlab sweep` by name with underscores,
             such as `q=3, routings=["min", "ugal-pf"], patterns="tornado", loads=[0.2, 0.6]`, or
@@ -185,7 +187,8 @@ def failover(
             experiment.
         out: folder of the results; by default a new one in results/.
         progress: callback for progress events, at most one every 5 s during a long activity; `print` works.
-        web: address of the live page, such as `8642` or `127.0.0.1:8642`; True for the latter, None for none.
+        web: address of the live page, such as `8642` or `127.0.0.1:8642`; True for the latter, None for
+            no page.
         web_open: whether every user of this machine may open the page, without a token.
         wait: whether to wait before the (first) failure until a browser opens the page, or Enter is pressed
             in the terminal.

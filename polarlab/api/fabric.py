@@ -214,7 +214,7 @@ class Fabric(SessionVerbs):
 
         Args:
             options: options of the traffic.
-            checked: called when nothing has refused them and the traffic starts.
+            checked: called when the traffic starts, after all checks.
         """
         from experiments.session.turns import PAGE
 
@@ -320,7 +320,7 @@ class Fabric(SessionVerbs):
 
         Raises:
             UsageError: an option does not exist, belongs to the fabric, or is outside its domain; another
-                measurement is running; or a link that has not failed is not in use.
+                measurement is running; or the controller avoids a link that has not failed.
             NegativeResult: packets did not take the planned paths; the folder has the results.
             KeyboardInterrupt: Ctrl-C, or `stop_measurement`; the folder has the measurements until then.
         """
@@ -347,7 +347,7 @@ class Fabric(SessionVerbs):
         return Run(folder)
 
     def _traffic_request(self, options: Mapping[str, Any]) -> tuple[Experiment, RunSpecification]:
-        """Returns the experiment for options of traffic, with the current routing, and its specification."""
+        """Returns (experiment, specification) for options of traffic, with the current routing."""
         session = self.session
         routing = session.fabric.controller.routing
         changed = routing if routing != session.fabric.options.routing else None
@@ -414,7 +414,7 @@ def _manifest_experiment(run: RunSpecification, *, failed: bool) -> Mapping[str,
 
     Args:
         run: the run.
-        failed: whether failures are present from the start; the experiment then names their schedule's file.
+        failed: whether failures are present from the start; the experiment then names the file with them.
     """
     experiment = run.fabric.experiment
     if experiment is None or not failed:

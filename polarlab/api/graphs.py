@@ -100,7 +100,7 @@ def _by_groups() -> dict[str, Family]:
 
 
 def designs(radix: int, supernode: str | None = None) -> list[Design]:
-    """Returns the PolarStars of a network radix, the largest first.
+    """Returns the PolarStars with a given network radix, the largest first.
 
     Args:
         radix: network radix q + 1 + d', 3 or more.
@@ -118,19 +118,19 @@ def designs(radix: int, supernode: str | None = None) -> list[Design]:
 
 @dataclass(frozen=True)
 class GraphNumbers:
-    """Numbers of a graph, by the keys of `polarlab topology --json`.
+    """Numbers of a graph, with the keys of `polarlab topology --json`.
 
     Attributes:
         name, params: family and parameters.
         routers, links: their numbers.
-        degrees: degree, as text -> number of routers of that degree.
+        degrees: degree (as text) -> number of routers of that degree.
         diameter: largest distance between two routers, in links.
         average_path_length: mean distance between two different routers, in links.
-        moore_efficiency: number of routers over the Moore bound of degree and diameter.
+        moore_efficiency: number of routers divided by the Moore bound of degree and diameter.
         endpoints: number of hosts.
-        next_hop_rules: most next-hop rules of a router, `with_masks` and with `one_per_router`.
+        next_hop_rules: largest number of next-hop rules in a router, by kind: `with_masks`, `one_per_router`.
         remarks: notes on this member, for example that a random graph was redrawn until it was connected.
-        between_hosts: `diameter` and `average_path_length` of routers with hosts; None if all have hosts.
+        between_hosts: `diameter`, `average_path_length` between routers with hosts; None if all have hosts.
         balance: `hosts`, the largest number per router at which full uniform traffic overloads no class of
             links, and `balanced`, whether all classes allow the same number; None if unknown.
         saturation_hosts: class of links -> hosts per router at which it saturates; None if unknown.
@@ -168,7 +168,7 @@ def numbers(topology: Topology, hosts: int = 1, classes: bool = False, racks: bo
     Args:
         topology: the graph.
         hosts: hosts attached to each router that has any, 1 to 254; for a networkx graph, a factor applied
-            to its nodes' own numbers.
+            to its nodes' own numbers of hosts.
         classes: whether to search for the classes of routers under automorphisms, which needs igraph.
         racks: whether to count the links between racks.
 
@@ -223,7 +223,7 @@ def _classes(topology: Topology) -> Mapping[str, Any]:
 
 
 def _between_hosts(topology: Topology) -> Mapping[str, float] | None:
-    """Returns the diameter and the mean distance of routers with hosts, by key; None if all have hosts."""
+    """Returns diameter and mean distance between routers with hosts, by key; None if all have hosts."""
     if topology.host_counts(1).all():
         return None
     counts = host_pairs_by_distance(topology)
@@ -235,7 +235,7 @@ def _between_hosts(topology: Topology) -> Mapping[str, float] | None:
 
 @dataclass(frozen=True)
 class NearestMember:
-    """The member of a family that is nearest to a size, by the keys of `polarlab families --json`.
+    """The member of a family that is nearest to a size, with the keys of `polarlab families --json`.
 
     Attributes:
         name, params: family, and the parameters that name the member.
@@ -246,11 +246,11 @@ class NearestMember:
         endpoints: number of hosts.
         diameter: largest distance between two routers, in links.
         average_path_length: mean distance between two different routers, in links.
-        moore_efficiency: number of routers over the Moore bound of radix and diameter.
-        between_hosts: `diameter` and `average_path_length` of routers with hosts; None if all have hosts.
-        bisection: share of the links between the best halves that a few searches find; None, like the next
+        moore_efficiency: number of routers divided by the Moore bound of radix and diameter.
+        between_hosts: `diameter`, `average_path_length` between routers with hosts; None if all have hosts.
+        bisection: share of the links cut by the best bisection that a few searches found; None, like the next
             two, unless costs are requested.
-        cables: pairs of racks with links between them, each pair by a bundle of cables.
+        cables: number of pairs of racks with links between them; each pair has one bundle of cables.
         cost_per_endpoint: price of routers and cables per host, in $.
 
     Examples:
@@ -288,7 +288,7 @@ def nearest_members(
 
     With both, it is the member with the smallest sum of relative differences. With a radix alone, it is the
     member with most endpoints at the nearest radix. With endpoints alone, it is the member with the smallest
-    radix among those within a tenth, or else the nearest.
+    radix among members within a tenth of that number, or else the nearest.
 
     Args:
         radix: links of a router to others, 3 or more.
@@ -314,7 +314,7 @@ def nearest_members(
     if group not in (None, *SERIES):
         raise UsageError(f"group must be one of {', '.join(SERIES)}, got {group!r}{hint(str(group), SERIES)}")
     if prices is not None and not costs:
-        raise UsageError("--prices needs --costs, as in: polarlab families --radix 32 --costs")
+        raise UsageError("--prices needs --costs, as in: polarlab families --radix 32 --costs --prices FILE")
     priced = prices_from(prices) if costs else None
     chosen = {name: family for name, family in _by_groups().items() if group in (None, family.group)}
     nearest = {name: nearest_member(family, radix, endpoints) for name, family in chosen.items()}
@@ -376,7 +376,7 @@ def exported(topology: Topology, hosts: int, format: str) -> str:
 
 
 def check_export(path: Path | str, format: str) -> None:
-    """Raises UsageError unless `export` can write a file of a format."""
+    """Raises UsageError unless `export` can write the file in this format."""
     from experiments.theory.export import check_format
     from topology.files.writing import check_new
 
@@ -385,7 +385,7 @@ def check_export(path: Path | str, format: str) -> None:
 
 
 def check_drawing(path: Path | str) -> None:
-    """Raises UsageError unless `draw` can write a file."""
+    """Raises UsageError unless `draw` can write the file."""
     from experiments.figures.style import check_figure
 
     check_figure(Path(path))
@@ -396,7 +396,7 @@ def draw(topology: Topology, path: Path | str | None = None) -> Figure:
 
     Args:
         topology: the graph.
-        path: the file, .png, .svg or .pdf; None for none.
+        path: the file, .png, .svg or .pdf; None for no file.
 
     Raises:
         UsageError: the file's extension is not supported, or the file exists.

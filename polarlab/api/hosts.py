@@ -111,7 +111,7 @@ class Program:
         """Waits until the program ends, and returns its result.
 
         Args:
-            timeout: longest time in s; then it is killed, with its children.
+            timeout: longest time in s; then the program is killed, with its children.
 
         Raises:
             ParameterError: the time is outside its domain.
@@ -190,7 +190,7 @@ class Host:
 
         Args:
             command: the command line, such as `ping -c 3 h5_1`.
-            timeout: longest time in s; then it is killed, with its children.
+            timeout: longest time in s; then the command is killed, with its children.
 
         Raises:
             ParameterError: the time is outside its domain.

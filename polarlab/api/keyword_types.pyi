@@ -8,7 +8,7 @@ class FamilyKeywords(TypedDict, total=False):
     """Parameters of families."""
 
     q: int | None
-    """order of the finite field: a prime power, 2 to 128 (polarfly, polarstar); order of the finite field: a prime power, 3 to 89 (slimfly); order of the finite field: a prime power, 3 to 37 (bundlefly); odd prime, the order of the matrices' field: a prime above 2 sqrt(p), not p, at most 31 (spectralfly); order of the finite field: 2 or 8 (delorme); order of the finite field: a prime power, 2 to 73 (orthogonal-fat-tree)"""
+    """order of the finite field: a prime power, 2 to 128 (polarfly, polarstar); order of the finite field: a prime power, 3 to 89 (slimfly); order of the finite field: a prime power, 3 to 37 (bundlefly); order of the matrices' field: a prime above 2 sqrt(p), not p, at most 31 (spectralfly); order of the finite field: 2 or 8 (delorme); order of the finite field: a prime power, 2 to 73 (orthogonal-fat-tree)"""
     expand: str | None
     """clusters to copy to expand the graph, for odd q: quadric:N or nonquadric:N, with N >= 1 copied clusters (default none) (polarfly)"""
     supernode: str | None
@@ -16,9 +16,9 @@ class FamilyKeywords(TypedDict, total=False):
     degree: int | None
     """links of each router inside its supernode (d'): 0 to 64 (polarstar); links of each router inside its supernode (d'), a Paley graph of 2 d' + 1 routers: (r - 1) / 2 for a prime power r = 1 modulo 4 (bundlefly); links of each router: 3 to the number of routers minus 1 (jellyfish); links of each router, one to each other metanode: 3 to 16383 (xpander)"""
     radix: int | None
-    """network radix q + 1 + d': builds its largest polarstar, instead of q and degree: 3 or more (polarstar)"""
+    """network radix q + 1 + d', for the largest polarstar, instead of --q and --degree: 3 or more (polarstar)"""
     p: int | None
-    """odd prime, the radix minus 1: an odd prime, 3 to 233 (spectralfly)"""
+    """the radix minus 1: an odd prime, 3 to 233 (spectralfly)"""
     a: int | None
     """routers of a group: 2 to 16384 (default product of the sizes of --local) (dragonfly); routers of a group: 2 to 16384 (dragonfly3); routers of a group, half leaves and half spines: 2 to 16384 (megafly)"""
     h: int | None
@@ -32,7 +32,7 @@ class FamilyKeywords(TypedDict, total=False):
     topology_seed: int | None
     """seed of the random arrangement: 0 or more (default 1) (dragonfly); seed of the graph's random links: 0 to 9223372036854775807 (default 1) (jellyfish, xpander, dln)"""
     local: str | None
-    """shape of groups that are Hamming graphs, instead of a: sizes of 2 or more separated by x, such as 4x4, with at most 16384 routers (default complete groups) (dragonfly)"""
+    """shape of groups that are Hamming graphs, instead of --a: sizes of 2 or more separated by x, such as 4x4, with at most 16384 routers (default complete groups) (dragonfly)"""
     h2: int | None
     """links of a router to other groups of its supergroup: 1 to 16384 (dragonfly3)"""
     h3: int | None

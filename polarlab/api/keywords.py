@@ -31,7 +31,7 @@ def takes_options(command: str, *, of_traffic: bool = False) -> Callable[[_Funct
 
     Args:
         command: name of the command that has the options.
-        of_traffic: whether it takes the options of traffic on a running fabric.
+        of_traffic: whether it takes only the options of traffic on a running fabric.
     """
 
     def add_options(function: _Function) -> _Function:

@@ -1,4 +1,4 @@
-"""Results of verbs as the prompt prints them, if it does not print the result's own text."""
+"""How the prompt prints the results of verbs that have no text of their own."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ def _components(word: str, components: Iterable[Component]) -> str:
 
 
 def controller_changed(verbs: SessionVerbs, do: Do) -> Shown:
-    """Starts or kills the controller; yields the seconds until a started one had control, then its state."""
+    """Starts or kills the controller; after a start, yields the time until it had control; then its state."""
     seconds = do()
     if seconds is not None:
         yield f"the controller was in control after {seconds:.1f} s"

@@ -93,5 +93,5 @@ class Listing(Table, Mapping[str, Entry], Generic[Entry]):
         return len(self.entries)
 
     def rows(self) -> list[Mapping[str, Any]]:
-        """Returns the table, a mapping from columns to values for each entry."""
+        """Returns a row for each entry, as column -> value."""
         return [self.row(entry) for entry in self.entries]

@@ -46,7 +46,7 @@ class Examination(Table):
 
     Attributes:
         findings: programs, packages, kernel features and resources, with remedies for missing ones.
-        features: features of PolarLab, and what each lacks.
+        features: features of PolarLab, each with its missing requirements.
         fabrics: examples of fabrics.
         largest_fabric_routers: number of switches, with a host each, that fit into the free memory.
 
@@ -63,7 +63,7 @@ class Examination(Table):
 
     @property
     def missing(self) -> tuple[Finding, ...]:
-        """The requirements that this machine lacks, so that it cannot launch fabrics."""
+        """The missing requirements without which this machine cannot launch fabrics."""
         return tuple(finding for finding in self.findings if finding.missing)
 
     def rows(self) -> list[Row]:

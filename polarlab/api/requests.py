@@ -42,7 +42,7 @@ def request_of(
 
     Args:
         kind: kind of the experiment, or another command with a topology, such as `up`.
-        subject: family or graph of the topology; experiment, or file of one (.toml); results of one, or their
+        subject: family or graph of the topology; experiment, its file (.toml), its results, or their
             folder. None if the kind has a default, or with `again`.
         options: options by name, with underscores or hyphens. `run_programs` says whether root may run
             programs, read files and write folders that files of other users name.
@@ -58,7 +58,7 @@ def request_of(
 
 
 def _approval(options: Mapping[str, Any]) -> tuple[dict[str, Any], Callable[[Demands], bool]]:
-    """Returns (the options other than `run_programs`, a function for `approved` that returns its value)."""
+    """Returns the options except `run_programs`, and a function for `approved` that returns that option."""
     others = {name: value for name, value in options.items() if name != _RUN_PROGRAMS}
     run_programs = options.get(_RUN_PROGRAMS, False)
     if not isinstance(run_programs, bool):
@@ -142,7 +142,7 @@ def _of_topology(kind: str, subject: Any, options: Mapping[str, Any]) -> Experim
 
 
 def demonstration(fabric: Experiment, load: float) -> tuple[Experiment, float]:
-    """Returns the request of a fabric that this machine can carry under some traffic, and the traffic's load.
+    """Returns the request of a fabric that this machine can carry, and the load of the traffic on it.
 
     Args:
         fabric: request of the fabric.
@@ -165,7 +165,7 @@ def traffic_request(fabric: Experiment, options: Mapping[str, Any], routing: str
 
     Raises:
         UsageError: an option does not exist, belongs to the fabric, or is outside its domain; an input file
-            of the fabric has changed since it came up; or `exec_file` is another user's, without
+            has changed since the fabric came up; or `exec_file` is another user's, without
             `run_programs`.
     """
     options, approves = _approval(options)

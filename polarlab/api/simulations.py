@@ -81,12 +81,12 @@ def saturation(
         experiment: family of the topology; a graph; the file of a simulation (.toml); an Experiment; or
             results of a simulation, or their folder.
         progress: callback for progress events, at most one every 5 s during a long activity; `print` works.
-        options: those of `simulate` without a load, and `precision`, the resolution of the bisection, 0.01
+        options: those of `simulate` except the load, and `precision`, the resolution of the bisection, 0.01
             by default.
 
     Raises:
         UsageError: as for `simulate`.
-        KeyboardInterrupt: Ctrl-C; its `result` has the loads that were tried until then.
+        KeyboardInterrupt: Ctrl-C; the exception's `result` has the loads that were tried until then.
 
     Examples:
         >>> saturation("polarfly", q=3, pattern="tornado", cycles=1000, precision=0.1)
@@ -114,7 +114,7 @@ def crosscheck(
 
     Raises:
         ParameterError: the results are of a different kind, or cannot be simulated.
-        UsageError: an option is given for results, or cannot be run.
+        UsageError: an option is given together with results, or cannot be run.
         MachineError: packets are to be measured, and this process does not run as root.
 
     Examples:

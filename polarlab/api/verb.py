@@ -109,8 +109,8 @@ class Button:
         on: where the page has it: `link`, `host link`, `switch` or `controller` for a button on the
             selected component; otherwise the name of a form, in which verbs share fields of the same name.
             `more` has a form for each verb.
-        gives: argument -> its text, in which {} stands for the name of the selected component, or in a form
-            for the parameters of the routing as launched.
+        gives: argument -> its text, in which {} stands for the selected component's name or, in a form, for
+            the parameters of the routing as launched.
         when: states in which it is shown: `dead`, `off`, `hangs` and `drained` of the selected component,
             `traffic` of a form; empty for always.
         unless: states in which it is hidden.
@@ -129,8 +129,8 @@ class Field:
 
     Attributes:
         label: its name; by default the argument's.
-        choices: list in the fabric's description with its values, such as `patterns`; `names` to suggest the
-            names of all hosts and switches; or `parameters` for one field per parameter of the routing.
+        choices: key of the list of values in the fabric's description, like `patterns`; `names` to suggest
+            the names of all hosts and switches; or `parameters` for one field per parameter of the routing.
         value: its initial value; by default the argument's default.
         step: step of a number.
         size: width of a text, in characters.
@@ -231,8 +231,8 @@ def verb(
 ) -> Callable[[_Method], _Method]:
     """Declares a method as a verb.
 
-    Requests may contain the method's arguments, except keyword-only ones, which are for Python and, with a
-    spelling such as `--force`, for the prompt. Unknown arguments and values of other types are rejected.
+    Requests may contain the method's arguments except keyword-only ones, which only Python and the prompt
+    (as flags like `--force`) accept. Unknown arguments and values of other types are rejected.
 
     Args:
         line: its line at the prompt.
@@ -336,7 +336,7 @@ class Command:
         )
 
     def _chosen(self, line: str) -> Verb:
-        """Returns the verb of this command that a line of the prompt selects, by its action or arguments."""
+        """Returns the verb of this command that a prompt line selects by its action or arguments."""
         first = line.split()[:1]
         if not self.verbs[0].line.action:
             fitting = (one for one in self.verbs if bool(one.line.placeholders) == bool(first))

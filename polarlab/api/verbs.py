@@ -37,7 +37,7 @@ _DOWN = ("off", "hangs")  # states of a switch without a running program, in whi
 
 @dataclass(frozen=True)
 class SwitchTables:
-    """Current rules and groups of a switch, with counters; print it.
+    """Current rules and groups of a switch, with counters; `print` shows them.
 
     Attributes:
         switch: name of the switch.
@@ -394,8 +394,8 @@ class SessionVerbs:
                 others keep their values.
 
         Raises:
-            UsageError: the routing has no such parameter, it cannot change while the fabric is up, a
-                measurement is running, or the controller is not.
+            UsageError: the routing has no such parameter, the parameter cannot change while the fabric is
+                up, a measurement is running, or the controller is not.
             ParameterError: a value is outside its domain.
         """
         words = " ".join(f"{name.replace('_', '-')}={value}" for name, value in values.items())
@@ -467,7 +467,7 @@ class SessionVerbs:
 
     @contextlib.contextmanager
     def _noted(self, line: str) -> Iterator[None]:
-        """Records the verb that the block runs as the equivalent line of the prompt."""
+        """Records the prompt line that is equivalent to the verb run in the block."""
         if self.recorder is None:
             yield
             return

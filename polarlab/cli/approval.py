@@ -20,15 +20,16 @@ def approved_at_terminal(experiment: Experiment, *, allowed: bool, asks: bool) -
     Args:
         experiment: the experiment.
         allowed: whether an option of the command line has already approved the actions.
-        asks: whether to ask the user if there is a terminal.
+        asks: whether the user may be asked, given a terminal.
 
     Raises:
         UsageError: the user does not approve the actions.
     """
 
     def approves(demands: Demands) -> bool:
-        count = len(demands.programs)
-        what = f"run these {count} lines on hosts and switches" if count else "do this"
+        what = f"run these {len(demands.programs)} lines on hosts and switches"
+        if demands.others:
+            what = "do all of this" if demands.programs or len(demands.others) > 1 else "do this"
         return allowed or _approves(demands.reason, (*demands.programs, *demands.others), what, asks=asks)
 
     return approved(experiment, approves)
@@ -69,7 +70,7 @@ def _approves(reason: str, lines: Sequence[str], what: str, *, asks: bool) -> bo
     Args:
         reason: clause that names the file that requests them, and its owner.
         lines: the actions; more text than a user can read is never approved.
-        what: words of the question.
+        what: the question, without its question mark.
         asks: whether the user may be asked; if not, or without a terminal, nothing is approved.
     """
     lines = [escape_ambiguous(line) for line in lines]

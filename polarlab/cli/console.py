@@ -64,7 +64,7 @@ def print_table(rows: Sequence[Mapping[str, Any]], columns: Sequence[str], by: s
     Args:
         rows: the rows, as column -> value; they may have more entries than columns.
         columns: names of the columns to print.
-        by: name of an entry; rows with the same value of it are indented below that value. Empty for none.
+        by: name of an entry; rows with the same value of it are indented below that value; may be empty.
     """
     rows = [
         {escape_controls(name): escape_controls(str(value)) for name, value in row.items()} for row in rows
@@ -134,7 +134,7 @@ def _name_width(rows: Sequence[Mapping[str, Any]], name: str) -> int:
 
 
 def _min_width(rows: Sequence[Mapping[str, Any]], name: str) -> int:
-    """Returns the least width of a column that splits no word of a cell and no short part of its name."""
+    """Returns the least width at which a column splits no word of a cell and no short part of its name."""
     cells = [str(row[name]) for row in rows]
     longest = max(map(len, cells), default=0)
     words = [len(word) for cell in cells for word in cell.split()]

@@ -1,4 +1,4 @@
-"""Options on the command line: added to a parser, and read as an experiment, from their declarations."""
+"""Options on the command line: declarations become options of a parser, and parsed values an experiment."""
 
 from __future__ import annotations
 
@@ -167,7 +167,7 @@ def _help_of_families(entries: Mapping[str, Option]) -> str:
 
 
 def _short_name(option: Option, command: str) -> str:
-    """Returns a second name of a family's parameter, without the prefix `topology-`; empty for none."""
+    """Returns a second name of a family's parameter, without the prefix `topology-`; may be empty."""
     name = option.name.removeprefix(f"{TOPOLOGY}-")
     taken = {other.name for other in options_of_command(command)}
     return name if name not in taken | {option.name} else ""

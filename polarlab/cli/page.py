@@ -58,7 +58,7 @@ def page_address(arguments: argparse.Namespace) -> WebAddress | None:
     """Returns the requested address of the live page; None for no page.
 
     Raises:
-        UsageError: the address is malformed, a file is missing, or an option needs another one.
+        UsageError: the address is malformed, a file is missing, or an option lacks another one that it needs.
     """
     certificate, key = (getattr(arguments, name, None) for name in ("web_certificate", "web_key"))
     web, open_to_all = getattr(arguments, "web", None), bool(getattr(arguments, "web_open", False))
@@ -74,7 +74,7 @@ def wait_for_the_end(progress: ConsoleProgress, event: Event | None = None) -> N
 
     Args:
         progress: prints the event.
-        event: the event; None for none.
+        event: the event; None for no event.
     """
     with contextlib.suppress(KeyboardInterrupt, Terminated):
         if event:

@@ -75,7 +75,7 @@ class _Parser(argparse.ArgumentParser):
 
 
 class _Help(argparse._HelpAction):
-    """Prints the help of a command and ends the program, unless a topology is named that does not exist."""
+    """Prints the help of a command and ends the program; raises an error if the topology is unknown."""
 
     def __call__(self, parser: argparse.ArgumentParser, namespace: Any, *others: Any) -> None:
         from polarlab.cli.options import check_family
@@ -149,7 +149,7 @@ class CommandParser(_Parser):
             self.description = f"{self.description}\n\nThe most common options; {_HELP_ALL} shows all{more}."
 
     def complete_options(self, words: Sequence[str] = ()) -> None:
-        """Adds the command's options, unless it has been called before.
+        """Adds the command's options; later calls do nothing.
 
         Args:
             words: words to be parsed, which may name the topology whose parameters are options.
@@ -259,7 +259,7 @@ def parse(words: Sequence[str]) -> argparse.Namespace:
 
 
 def _hint(word: str, known: Iterable[str]) -> str:
-    """Returns the hint that ends the message about an option that a command with `known` options lacks."""
+    """Returns a hint for the error about an option `word` that is not among a command's `known` options."""
     from polarlab.api.command_line.declarations import hint
     from polarlab.cli.options import options_of_command
 

@@ -94,7 +94,7 @@ class ConsoleProgress:
             self._line(str(event))
 
     def begin(self, activity: str) -> None:
-        """Shows an activity without events of its own once it takes long, until `rest` or the next event."""
+        """Shows an activity that reports no events, once it takes long, until `rest` or the next event."""
         self.rest()
         self._expect(activity, None)
 

@@ -1,7 +1,7 @@
 """All actions that a page or a program may request of a fabric, each declared once.
 
-The web process reads the declarations; the fabric's process performs the actions. The modules that this needs
-are imported only there, when they are needed.
+The web process reads the declarations; the fabric's process performs the actions. The modules for this are
+imported only there, at first use.
 """
 
 from __future__ import annotations
@@ -81,7 +81,10 @@ class PageVerbs(SessionVerbs):
     # ---- failures ----
 
     def fail(self, elements: str) -> tuple[str, ...]:
-        """Makes links or switches fail, with probes; see `SessionVerbs.fail`. Refuses if all have failed."""
+        """Makes links or switches fail, and probes meanwhile; see `SessionVerbs.fail`.
+
+        Refuses if all of them have failed already.
+        """
         with self._incident("fail", elements):
             return super().fail(elements)
 
@@ -317,7 +320,7 @@ class PageVerbs(SessionVerbs):
 
         Args:
             source: name of a host, or of a switch, which stands for its first host.
-            destination: the same, at another router.
+            destination: name of a host or switch at another router.
             without: links or switches, such as `link:s1-s7`; adds the path that is used if they fail.
         """
         from polarlab.web.inspection import inspect_path
@@ -341,7 +344,7 @@ class ReplayVerbs:
 
         Args:
             recording: the results.
-            choose: shows another one of their points; None if there are none.
+            choose: shows another point of the results; None if they have only one.
         """
         self._recording, self._choose = recording, choose
         self.allowed = ("recording", "show-point") if choose else ("recording",)
@@ -388,7 +391,7 @@ def page_of(description: FabricDescription) -> dict[str, Any]:
 
 
 def _fields(page: Page, schema: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
-    """Yields the fields of a verb's form, with the properties of the arguments in its request's schema."""
+    """Yields the fields of a verb's form; each has its argument's properties in the request's schema."""
     for name, argument in schema["properties"].items():
         if name not in page.without:
             field = page.fields.get(name, Field())

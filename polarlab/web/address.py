@@ -37,7 +37,8 @@ class WebAddress:
     def __post_init__(self) -> None:
         if not self.token and not self.loopback:
             raise ParameterError(
-                f"--web-open is for pages that only this machine can reach, got {self.host}; leave it out"
+                f"--web-open is for pages that only this machine can reach, got {self.host}; "
+                "leave out --web-open"
             )
 
     @property

@@ -61,13 +61,13 @@ class Results:
 
 
 class _Room:
-    """The bytes that an archive may still have, of contents, paths and entries."""
+    """The number of bytes left for an archive's contents, paths and entries."""
 
     def __init__(self, path: Path) -> None:
         self._path, self.left = path, MAX_ARCHIVE_BYTES
 
     def take(self, count: int) -> None:
-        """Subtracts bytes; raises UsageError if there are not as many left."""
+        """Subtracts bytes; raises UsageError if fewer are left."""
         self.left -= count
         if self.left < 0:
             raise UsageError(

@@ -71,7 +71,7 @@ def line_of(message: ToFabric | ToWeb) -> bytes:
 
 
 def check_length(message: ToWeb) -> None:
-    """Raises UsageError if a message is too long for the web process, which would end."""
+    """Raises UsageError if a message is so long that it would end the web process."""
     if (length := len(line_of(message))) > MAX_BYTES:
         raise UsageError(
             f"the live page shows at most {MAX_BYTES >> 20} MiB at a time, got {length / 2**20:.0f} MiB"

@@ -61,7 +61,7 @@ def inspect_link(fabric: LiveFabric, observer: Observer, link: str) -> dict[str,
 
 
 def inspect_path(fabric: LiveFabric, report: PathReport, without: str) -> dict[str, Any]:
-    """Returns the path of a report, and the path if some links or switches failed.
+    """Returns the reported paths and, given `without`, the paths if these links or switches failed.
 
     Raises:
         ParameterError: `without` does not name links and switches of the fabric.

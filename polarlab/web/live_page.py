@@ -130,7 +130,7 @@ def watch(
 
 
 def _replay(page: PageServer, recording: Recording, folder: Path, *, ended: bool = False) -> None:
-    """Shows results on a page, with a choice if they have several points."""
+    """Shows results on a page, with a choice of points if there are several."""
     from experiments.observation.recording import read_recording
 
     read = partial(read_recording, folder) if recording.description.points else None

@@ -209,7 +209,7 @@ class PageServer:
 
         Args:
             recording: the results.
-            read: returns the recording of another one of their points; None if there are none.
+            read: returns the recording of another point of the results; None if they have only one.
             ended: whether they have just been measured: their end is shown first.
 
         Raises:
@@ -302,7 +302,10 @@ class PageServer:
             return Answer(message.number, 500, {"error": f"internal error{self._log_of(error)}"})
 
     def _log_of(self, error: Exception) -> str:
-        """Logs an error and returns where; the answer omits its text, which could quote a file."""
+        """Logs an error and returns a clause that names the log.
+
+        The clause omits the error's text, which could quote a file.
+        """
         self._logs += 1
         if self._logs > _MAX_LOGS:
             return ""

@@ -61,7 +61,7 @@ class Outbox:
         self._latest_lock = threading.Lock()
 
     def put(self, message: ToWeb) -> bool:
-        """Queues a message and returns whether there was room for it; instead of an answer, an error fits."""
+        """Queues a message; an answer that does not fit becomes an error. Returns whether there was room."""
         # A state is filled in when it is sent, so it has no length yet.
         fits = self._put(message if isinstance(message, Now) else line_of(message))
         if fits or not isinstance(message, Answer):
@@ -294,7 +294,7 @@ def _started_by_keeper(start: Callable[[], subprocess.Popen[str]]) -> subprocess
 
 
 def _isolated(start: Callable[[], subprocess.Popen[str]]) -> subprocess.Popen[str]:
-    """Starts a process; if started by root, it cannot see other processes, where the kernel allows that."""
+    """Starts a process; if this one is root's, isolates the new one from others where the kernel can."""
     if os.geteuid() == 0:
         with contextlib.suppress(OSError):  # some containers forbid it
             return in_new_pid_namespace(start)

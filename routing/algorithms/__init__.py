@@ -1,1 +1,1 @@
-"""Routing algorithms, one module each: rules of a source router, and the law that adapts them to queues."""
+"""Routing algorithms, one module each: rules of source routers and, if adaptive, a law for detours."""

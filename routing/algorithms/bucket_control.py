@@ -105,8 +105,8 @@ class Control:
     """The settings of the control of adaptive groups: values of CONTROL_PARAMETERS.
 
     Attributes:
-        return_step: maximum growth of the minimal path's share in one change, over 0 and at most 1.
-        mean_weight: weight of the newest reading in the running means, over 0 and at most 1.
+        return_step: maximum growth (over 0, at most 1) of the minimal path's share in one change.
+        mean_weight: weight (over 0, at most 1) of the newest reading in the running means.
         rest_detoured, rest_returned: control steps for which a group stays unchanged after it has
             taken more detours, or after it has returned some.
     """
@@ -125,7 +125,7 @@ class Control:
 
 @dataclass
 class AdaptiveGroup:
-    """A group whose buckets are pointed at its candidates; candidate 0 is the minimal path.
+    """A group whose buckets each point at one of the group's candidates; candidate 0 is the minimal path.
 
     Attributes:
         group: the group as in the plan.
@@ -185,12 +185,12 @@ class AdaptiveGroup:
         return True
 
     def changed_group(self) -> Group:
-        """Returns the group with the candidates at which its buckets now point."""
+        """Returns the group with each bucket replaced by the candidate at which it points."""
         candidates = self.group.candidates
         return replace(self.group, buckets=tuple(candidates[index] for index in self.pointing))
 
     def take_group(self, group: Group) -> None:
-        """Replaces the candidates by those that the group has in another plan.
+        """Adopts the group's candidates from another plan.
 
         Buckets whose candidate is removed take the minimal path.
 
@@ -208,7 +208,7 @@ class PortOccupancies:
     """The occupancies of a switch's ports and their running means.
 
     Attributes:
-        mean_weight: weight of the newest reading in the running means, over 0 and at most 1.
+        mean_weight: weight (over 0, at most 1) of the newest reading in the running means.
         newest: port -> newest reading, 0 to 1.
         means: port -> running mean, with the newest reading.
         means_before: port -> running mean, without the newest reading.
@@ -311,7 +311,7 @@ class SwitchAdapter:
             occupancies: port -> occupied share of its buffer, for the ports that could be read.
 
         Returns:
-            The groups whose buckets were re-pointed, as they must be installed on the switch.
+            The groups whose buckets were re-pointed, ready to install on the switch.
         """
         return [group.changed_group() for group in self.step(occupancies)]
 
@@ -333,7 +333,7 @@ class SwitchAdapter:
         return self._groups
 
     def use_law(self, law: Law, control: Control) -> None:
-        """Switches to another control law; buckets, running means and rest periods are kept.
+        """Changes the control law; buckets, running means and rest periods are kept.
 
         Args:
             law: the control law.
@@ -362,7 +362,7 @@ class SwitchAdapter:
                 self._groups.append(adaptive)
 
     def present(self, group: Group) -> Group:
-        """Returns a group with its current buckets, as it must be installed on the switch.
+        """Returns a group with its current buckets, ready to install on the switch.
 
         Args:
             group: a group of the plan; one that is not adaptive is returned as it is.

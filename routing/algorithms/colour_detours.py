@@ -1,18 +1,19 @@
 """Detours via another group of a dragonfly with four colours; their links ascend in the order of four-color.
 
 A detour consists of a local hop to a gateway of colour c (none if the source is a gateway); a global link of
-that colour to the intermediate router; always a local hop to a gateway of a higher colour; its global link;
-and a local hop to the destination, or none. The hops of either half are those of four-color, and the second
-half's colour is higher, so the order of links holds on the whole path (`routing.path_sets.coloured`).
+that colour to the intermediate router; a local hop, never skipped, to a gateway of a higher colour; that
+gateway's global link; and a local hop to the destination, or none. The hops of either half are those of
+four-color, and the second half's colour is higher, so the order of links holds on the whole path
+(`routing.path_sets.coloured`).
 
-The tag names the intermediate router. The packet must reach it in this way, not over the source's own link to
-that router's group followed by a local hop; routers for which this is not the case are not chosen.
+The tag names the intermediate router. A router is not chosen if packets with its tag would instead take the
+source's own link to that router's group and then a local hop.
 
 Intermediate routers are weighted by colour because they are not equally useful: the links of their second
 half serve different numbers of colour pairs. `FIRST_HALF` and `SECOND_HALF` were chosen by simulated
-annealing over weights from 0 to 4, maximising the limits of the fluid model on the dragonfly 8/4/9 with t = 4
-and 4 hosts per router: under adv:1 to adv:4, and if every router sends to all routers of the other group.
-Under adv:1 the limit is 0.39; the capacity of global links allows 0.4375.
+annealing over weights from 0 to 4, maximising the load limits that the fluid model predicts for the dragonfly
+8/4/9 with t = 4 and 4 hosts per router: under adv:1 to adv:4, and if all routers of a group send to all of
+another group. Under adv:1 the limit is 0.39; the capacity of global links allows 0.4375.
 """
 
 from __future__ import annotations
@@ -84,8 +85,8 @@ class Span(NamedTuple):
     """A set of destinations with the same detours: one router, or all of one colour in some of the groups.
 
     Attributes:
-        part: for one router, the number of its group; otherwise, the number of the set of groups.
-        colour: the colour of the destinations.
+        part: for one router, its group; otherwise, the index of the set of groups.
+        colour: the colour of the destinations, or the number that `HalfPaths.span` defines.
         destination: the router, or -1 if there are several.
     """
 
@@ -113,8 +114,8 @@ class ColourDetours:
             destination: the destination.
 
         Returns:
-            The part of the groups, the colour, and the destination itself, or -1 if there are too many groups
-            to distinguish destinations.
+            The destination's group, its colour and the destination; if there are many groups, the index of a
+            set of groups, the colour, and -1.
         """
         return self._spans[destination]
 
@@ -135,8 +136,8 @@ class ColourDetours:
             span: destinations, in groups other than the source's.
 
         Returns:
-            Routers of third groups with a positive weight, ascending; all eligible routers if none has a
-            positive weight.
+            Routers in third groups, ascending: those with a positive weight, or all eligible routers if none
+            has one.
         """
         of = self.coloured
         entries = self._entries_of(router)
@@ -199,7 +200,7 @@ class ColourDetours:
         return float(self._onward_of[key][destinations].mean())
 
     def _gateways(self, group: int, colour: int) -> Iterator[Gateways]:
-        """Yields, for each destination, the gateways that intermediate routers of a colour in a group use."""
+        """Yields, for each destination, the gateways for intermediate routers of a given group and colour."""
         of = self.coloured
         shared: dict[tuple[int, int], Gateways] = {}
         linked = (of.straight[of.dragonfly.group_of == group] == 1).any(axis=0)
@@ -220,7 +221,7 @@ class ColourDetours:
     def _weighted(self, colour: int, destination: int, gateways: npt.NDArray[np.int64]) -> Gateways:
         """Returns (gateway, weight) for each of the given gateways that has a positive weight.
 
-        The weights are those for packets to a destination at intermediate routers of a colour.
+        The weights apply at intermediate routers of the given colour, for packets to the destination.
         """
         of = self.coloured
         nearest = of.straight[gateways, destination] == 1
@@ -266,7 +267,7 @@ class ColourDetours:
         return np.asarray(entries[(straight == 1) | by_gateway])
 
     def _leads_to(self, entries: npt.NDArray[np.int64], destination: int) -> npt.NDArray[np.bool_]:
-        """Returns whether the group of each of `entries` has a link to a destination of a higher colour."""
+        """Returns, per entry, whether its group has a link to the destination, and its colour is lower."""
         of = self.coloured
         linked = np.zeros(of.dragonfly.trunking.groups, bool)
         linked[of.dragonfly.group_of[of.dragonfly.neighbours(destination)]] = True
@@ -292,7 +293,7 @@ def weighted(classes: Sequence[int], weights: Sequence[int]) -> list[int]:
 
 
 def shares(classes: Sequence[int], weights: Sequence[int]) -> list[int]:
-    """Returns integer weights of items such that the traffic of each class is proportional to its weight.
+    """Returns integer weights of items that make each class's traffic proportional to the class's weight.
 
     Args:
         classes: the class of each item.

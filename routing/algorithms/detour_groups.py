@@ -175,7 +175,7 @@ def _searched_source_table(design: _Design, view: RouterView, reroute: FastRerou
 
 
 def _choices(view: RouterView) -> tuple[int, ...]:
-    """Returns, for each router, the number of the choice group for packets to it; 0 for the router itself."""
+    """Returns, for each router, the number that names the choice group toward it; 0 for this router."""
     adjacent = {neighbour for neighbour, _ in view.neighbour_ports()}
     return tuple(
         group_number(GroupRole.CHOICE_NEAR if other in adjacent else GroupRole.CHOICE_FAR, port)

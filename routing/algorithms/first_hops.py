@@ -1,7 +1,7 @@
 """First hops of packets from a router's own hosts, where they differ from those of packets in transit.
 
 Rules for packets in transit depend on the destination or the tag alone. A routing may want other gateways for
-packets that start at a router: those get groups of their own, which only the router's source table uses.
+packets that start at a router: such packets get their own groups, which only the router's source table uses.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ Gateways = tuple[tuple[int, int], ...]
 class GatewayGroups:
     """Groups of one router that divide packets among neighbours by weight, built on first use.
 
-    While the port to a neighbour is dead, the others take its share; for a single neighbour, the alternates
-    of the router's protected group for the same packets are used.
+    While the port to a neighbour is dead, the others take its share; a group with a single neighbour uses the
+    alternates of the router's protected group for the same packets.
     """
 
     def __init__(self, view: RouterView, protected: ProtectedGroups, role: GroupRole) -> None:
@@ -32,7 +32,7 @@ class GatewayGroups:
 
         Args:
             view: the router's ports.
-            protected: its protected groups for these packets: untagged or tagged ones.
+            protected: its protected groups for the same packets, untagged or tagged.
             role: the role of the groups.
         """
         self.groups: list[Group] = []
@@ -43,7 +43,7 @@ class GatewayGroups:
         self._numbers: dict[tuple[Gateways, int], int] = {}
 
     def group(self, key: int, gateways: Gateways) -> Group:
-        """Returns the group of the packets with a key.
+        """Returns the group for the packets that a key identifies.
 
         Args:
             key: the packets' destination, or the router named by their tag.
@@ -75,7 +75,7 @@ class FirstHops:
     """The first hops of one router's own packets: those of packets in transit, with exceptions.
 
     Attributes:
-        exceptions: router -> the neighbours to which own packets to it, or with its tag, are sent.
+        exceptions: router -> the neighbours to which own packets to that router, or with its tag, are sent.
     """
 
     def __init__(
@@ -105,7 +105,7 @@ class FirstHops:
         return (*self._untagged.groups, *tagged)
 
     def toward(self, destination: int) -> int:
-        """Returns the number of the group for untagged packets.
+        """Returns the number that names the group for untagged packets.
 
         Args:
             destination: another router.
@@ -147,7 +147,8 @@ def first_hops_source_table(exceptions: Callable[[int], Mapping[int, tuple[int, 
     """Returns the function that builds source tables of routings without detours.
 
     Args:
-        exceptions: router -> `FirstHops.exceptions` of its own packets; all others continue as in transit.
+        exceptions: router -> `FirstHops.exceptions` of its own packets; the others follow the rules for
+            transit.
     """
 
     def source_table(view: RouterView, reroute: FastReroute) -> SourceTable:

@@ -3,7 +3,8 @@
 `four-color` takes minimal paths, `four-color-valiant` sends packets to other groups via a third one, and
 `four-color-adaptive` chooses between both by the control law of UGAL. All keep to one order of links
 (`routing.path_sets.coloured`): the paper's, with the detours of `routing.algorithms.half_paths`, or this
-project's own, with those of `routing.algorithms.colour_detours`. Packets within a group take their one hop.
+project's own, with those of `routing.algorithms.colour_detours`. Packets within a group take the
+link to their destination.
 
 A packet that has reached the intermediate router named by its tag continues with a local hop to a gateway,
 even if that router has a link to the destination's group. Table AFTER_TAG ensures this; transit packets to

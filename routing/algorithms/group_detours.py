@@ -1,12 +1,12 @@
 """Detours via another group of a dragonfly, for Valiant routing and UGAL by group.
 
-The intermediate router of a packet is one at which a link from its source's group enters another group: at
-most two hops away if groups are complete, so a detour has one local hop less than a detour via a random
-router.
+A packet's intermediate router is at the far end of a link from the source's group to another group. If
+groups are complete, that router is at most two hops away, so a detour has one local hop less than a detour
+via a random router.
 
 Source: Kim et al., "Technology-Driven, Highly-Scalable Dragonfly Topology" (ISCA 2008), section 4.1, whose
 Valiant routing is by group; Garcia et al., "OFAR: On-the-Fly Adaptive Routing in High-Radix Networks"
-(ICPP 2012), section III, on the local links that it overloads under the pattern adv:h.
+(ICPP 2012), section III, on the local links that such routing overloads under adv:h.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ Intermediates = Callable[[RouterView], Sequence[int]]
 
 
 def group_detours(topology: Topology, routing: str) -> tuple[Topology, HopBound, Intermediates]:
-    """Returns the paths, the hop bound and the intermediate routers of routings by group.
+    """Returns the paths, the hop bound and the intermediate routers for detours via another group.
 
     Args:
         topology: a dragonfly.

@@ -1,10 +1,11 @@
 """Detours of four colours as the paper gives them: a first half, a middle router of one class, a second half.
 
-Minimal paths of four-color are the first or the second half of the order of links
+Minimal paths of four-color use the first or the second half of the order of links
 (`routing.path_sets.coloured`). A detour consists of both: a minimal path of the first half to a middle router
 in a third group, and a minimal path of the second half on to the destination. Source and destination
-determine the class of the middle router, a fourth of all routers: from xP, all destinations over gateways eB
-share it; it is (1-x)A if e = x, else xB.
+determine the class of the middle router; a class contains a fourth of all routers. In the labels of that
+module, for a source xP and a destination whose gateways in the second half are eB, the class is (1-x)A if
+e = x, else xB.
 
 Source: Camarero, Vallejo, Beivide, "Topological Characterization of Hamming and Dragonfly Networks and Its
 Implications on Routing" (TACO 2014), section 6.2.
@@ -49,7 +50,8 @@ class HalfPaths:
             destination: the destination.
 
         Returns:
-            Its part of the groups, and as colour the number e of the gateways eB in the second half.
+            The index of the destination's set of groups as `part`; the e of the gateways eB in the second
+            half as `colour`; and -1.
         """
         of = self.coloured
         number, letter = divmod(int(of.colour[destination]), 2)
@@ -115,6 +117,6 @@ class HalfPaths:
 
     @cached_property
     def _parts(self) -> npt.NDArray[np.int64]:
-        """The part of each group."""
+        """For each group, the index of the set that it belongs to."""
         groups = self.coloured.dragonfly.trunking.groups
         return np.arange(groups) // (1 if groups <= _MAX_GROUPS else _PART)

@@ -2,7 +2,7 @@
 
 With `gateways=nearest`, packets take all shortest hierarchical paths. With `gateways=any`, as in the paper's
 reference "Minimal", a source with links to the destination's group takes one of those; otherwise it chooses
-among all routers of its group that have one, even if the path is longer than over another.
+among all routers of its group that have such links, whether or not they are on a shortest path.
 
 Source: Camarero, Vallejo, Beivide, "Topological Characterization of Hamming and Dragonfly Networks and Its
 Implications on Routing" (TACO 2014), section 7.
@@ -63,7 +63,7 @@ def hierarchical_plan(topology: Topology, hosts_per_router: int, *, gateways: st
 
 
 def _gateways(dragonfly: Dragonfly, router: int) -> dict[int, tuple[int, ...]]:
-    """Returns destination -> all gateways toward its group, if the router is none of them."""
+    """Returns destination -> all gateways toward its group, for groups to which the router has no link."""
     group_of = dragonfly.group_of
     own = int(group_of[router])
     around = [tuple(np.unique(ends).tolist()) if ends[0] >= 0 else () for ends in dragonfly.gateways[own]]
@@ -75,7 +75,7 @@ def _gateways(dragonfly: Dragonfly, router: int) -> dict[int, tuple[int, ...]]:
 
 
 def _bound(distances: Lengths) -> Lengths:
-    """Returns 3 where the shortest path has a hop less because its global link ends at the destination."""
+    """Returns the distances with each 2 replaced by 3: other gateways may need a second local hop."""
     return np.where(distances == 2, 3, distances).astype(np.int16)
 
 

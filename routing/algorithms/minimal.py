@@ -20,12 +20,12 @@ _TO_MINIMAL = Rule(Table.SOURCE, PRIORITY_ROUTER, TO_ANY_HOST, goto=Table.MINIMA
 def minimal_plan(
     topology: Topology, hosts_per_router: int, make_reroute: RerouteMaker | None = None
 ) -> RoutePlan:
-    """Returns the plan in which packets take exactly as many hops as the distance of the pair.
+    """Returns the plan in which packets take exactly as many hops as the distance to their destination.
 
     Args:
         topology: the fabric's graph, connected.
         hosts_per_router: p, the number of hosts at each router that has any, 1 to 254.
-        make_reroute: builds the fast reroute of one router; None for that of the topology's family.
+        make_reroute: builds the fast reroute of one router; None for the topology family's own.
 
     Raises:
         ParameterError: there are more hosts or routers than addresses and tags, or paths are longer than the

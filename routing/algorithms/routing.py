@@ -27,10 +27,10 @@ class Routing:
         source: the publication that defines it.
         law_maker: (datapath id, values of `law_parameters` by key) -> the control law for the adaptive groups
             of that switch; None for an oblivious routing.
-        shortest: whether its packets always take as many hops as the distance of the pair.
+        shortest: whether its packets always take as many hops as the distance to their destination.
         plan_parameters: parameters of the switches' rules and groups.
         law_parameters: parameters of the control law; they change no rules or groups of a switch.
-        packet_law: law for simulated source routers that decide per packet; None without one.
+        packet_law: law for simulated source routers that decide per packet; None if it has none.
         families: names of the topology families that support it; empty for any graph.
         name: its name on the command line, including non-default parameters.
         given: key -> value of the non-default parameters.
@@ -76,7 +76,7 @@ class Routing:
         return (*self.law_parameters, *per_packet, *self.plan_parameters, *control)
 
     def make_plan(self, topology: Topology, hosts_per_router: int) -> RoutePlan:
-        """Returns the plan for a fabric, with fast reroute; it has the name of the routing with parameters.
+        """Returns the plan for a fabric, with fast reroute, named after the routing with its parameters.
 
         Args:
             topology: the fabric's graph, connected.
@@ -109,7 +109,7 @@ class Routing:
         return law
 
     def control(self) -> Control:
-        """Returns the settings for the control of adaptive groups; only if the routing is not oblivious."""
+        """Returns the settings for the control of adaptive groups; oblivious routings do not use them."""
         values: dict[str, Any] = self._values(CONTROL_PARAMETERS)
         return Control(**values)
 

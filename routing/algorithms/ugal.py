@@ -1,9 +1,9 @@
 """UGAL (`ugal`): the minimal path or a random general Valiant path, by occupancy times hops.
 
-The source compares the minimal path with a path through a random intermediate router: for each, the occupancy
-of its first port times its hops; it takes the smaller. With buckets, this becomes: sampled detours that win
-against the minimal path take buckets from it, and detours that start to lose return theirs. A threshold in
-favour of the minimal path suppresses the noise of almost empty queues; it also provides hysteresis.
+The source compares the minimal path with a path through a random intermediate router, and takes the one whose
+first port's occupancy times its hops is smaller. With buckets, this becomes: sampled detours that win against
+the minimal path take buckets from it, and detours that no longer win return theirs. A threshold in favour of
+the minimal path suppresses the noise of almost empty queues; it also provides hysteresis.
 
 A group serves the destinations at one distance behind the same ports: they share the ports' occupancy and the
 hops of the minimal path. The hops of their detours differ, and the group compares the mean. Groups of single
@@ -66,7 +66,7 @@ SAMPLED = Parameter(
 INTERMEDIATES = Parameter(
     name="intermediates",
     type=int,
-    help="maximum number of intermediate routers of a group; of more candidates, it uses evenly spaced ones",
+    help="maximum number of intermediate routers of a group; of more candidates, evenly spaced ones are used",
     least=1,
     most=MAX_TAGS,
     default=64,
@@ -97,10 +97,10 @@ def ugal_plan(
     Args:
         topology: the fabric's graph, connected.
         hosts_per_router: p, the number of hosts at each router that has any, 1 to 254.
-        intermediates: the maximum number of intermediate routers of a group, at least 1; candidates, not
-            buckets.
+        intermediates: the maximum number of intermediate routers of a group, at least 1; it limits
+            candidates, not buckets.
         buckets: the number of buckets of a group, 2 to 256.
-        over: path set of minimal paths and of paths to and from the intermediate router; `min` for all
+        over: path set for minimal paths, and for paths to and from the intermediate router; `min` for all
             shortest paths.
         lengths: a value of `LENGTHS`.
 
@@ -180,7 +180,7 @@ class Detours(Protocol):
 
         Args:
             view: the source's ports and matches.
-            destinations: routers of one group.
+            destinations: routers that one OpenFlow group serves.
         """
 
     def onward_hops(self, intermediates: list[int], destinations: list[int]) -> Sequence[float]:
@@ -188,7 +188,7 @@ class Detours(Protocol):
 
         Args:
             intermediates: the intermediate routers.
-            destinations: routers of one group.
+            destinations: routers that one OpenFlow group serves.
         """
 
 
@@ -199,7 +199,7 @@ class _ByPaths:
     Attributes:
         distances: int16 array, N x N: hops of the minimal paths.
         choice: the routers that packets of each router may visit.
-        group_of: int64 array, N: the group of each router. A path visits no groups but those of its ends.
+        group_of: int64 array, N: the group of each router. A path visits only the groups of its two ends.
         own_groups: whether each destination has a choice group of its own, with the hops of its own detours.
     """
 
@@ -209,7 +209,7 @@ class _ByPaths:
     own_groups: bool = False
 
     def first_hops(self, view: RouterView, reroute: FastReroute) -> FirstHops:
-        """Returns the first hops of packets in transit."""
+        """Returns the first hops of the router's own packets, which equal those of packets in transit."""
         return FirstHops(view, reroute)
 
     def kind(self, _view: RouterView, destination: int) -> Hashable:
@@ -219,8 +219,8 @@ class _ByPaths:
     def intermediates(self, view: RouterView, destinations: list[int]) -> list[int]:
         """Returns the intermediate routers that suit destinations with the same minimal ports.
 
-        No minimal path to such a router starts on these ports. No minimal path from it to one of the
-        destinations leads back through the source.
+        No minimal path to such an intermediate router starts on these ports, and no minimal path from it to
+        one of the destinations leads back through the source.
         """
         away, onward = self.distances[view.router], self.distances[:, destinations]
         # Exclude routers with a minimal path to a destination through the source: the detour could return.
@@ -239,7 +239,7 @@ class _ByPaths:
 
 
 def _means(hops: npt.NDArray[np.int16]) -> Sequence[float]:
-    """Returns the mean of each row; its rounding does not depend on the number of rows.
+    """Returns the mean of each row, with rounding that does not depend on the number of rows.
 
     Args:
         hops: int16 array, intermediates x destinations.
@@ -250,7 +250,7 @@ def _means(hops: npt.NDArray[np.int16]) -> Sequence[float]:
 
 @dataclass(frozen=True)
 class _Design:
-    """Data shared by all switches: detours, group sizes, and one object for each distinct number of hops."""
+    """Data shared by all switches: detours, limits of groups, and distinct mean hops, each as one object."""
 
     detours: Detours
     intermediates: int
@@ -258,7 +258,7 @@ class _Design:
     hops: dict[float, float] = field(default_factory=dict)
 
     def shared(self, hops: Iterable[float]) -> Iterator[float]:
-        """Yields the given hops, one object for equal numbers: tens of millions occur, few are distinct."""
+        """Yields the given hops, with one object for equal numbers: of tens of millions, few are distinct."""
         return (self.hops.setdefault(one, one) for one in hops)
 
 
@@ -269,8 +269,8 @@ def ugal_source_table(detours: Detours, intermediates: int, buckets: int) -> Sou
 
     Args:
         detours: the detours.
-        intermediates: the maximum number of intermediate routers of a group, at least 1; of more
-            candidates, it uses evenly spaced ones.
+        intermediates: the maximum number of intermediate routers of a group, at least 1; if more are
+            eligible, evenly spaced ones are used.
         buckets: the number of buckets of a group, 2 to 256.
     """
     return partial(_source_table, _Design(detours, intermediates, buckets))
@@ -328,9 +328,9 @@ def make_ugal_law(datapath_id: int, *, threshold: float, sampled: float) -> Law:
     Args:
         datapath_id: the switch; it seeds the law's samples, which are the same in every run and differ
             between switches.
-        threshold: a detour is taken if the product of occupancy and hops of the minimal path exceeds that
-            of the detour by more than this, at least 0.
-        sampled: the share of its minimal buckets that a group tries to replace per step, 0 to 1.
+        threshold: at least 0; a detour is taken if occupancy times hops of the minimal path exceeds
+            occupancy times hops of the detour by more than this.
+        sampled: per step, a group tries to move this share of its minimal buckets to detours, 0 to 1.
     """
     generator = np.random.default_rng(datapath_id)
 

@@ -8,7 +8,7 @@ The paper decides per packet: minimal, unless the output buffer toward the minim
 then a detour through a random neighbour. Here the share of detours grows while the minimal port's buffer is
 above this threshold and not draining, or is crowded (4/5 full). It shrinks while that buffer is below 1/5 and
 not filling, or while a detour's own buffer is above the threshold. Otherwise it stays. The other limits are
-parameters relative to the threshold, so that it can be varied alone.
+parameters relative to the threshold, so that the threshold can be varied alone.
 
 Detours go through the neighbour with the least occupied port, or as in the paper through a random one
 (`neighbour=random`). Adjacent pairs also have a detour of two hops over the third router of a triangle, or as
@@ -230,7 +230,7 @@ def make_ugal_pf_law(  # noqa: PLR0913  # the parameters of the law
         release: occupancy of the minimal port below which buckets return from detours to the minimal path,
             as a share of the threshold.
         margin: how much emptier a detour's port must be than the minimal port, as a share of the threshold.
-        crowded: occupancy at which many buckets move at once: 0 is the threshold, 1 a full buffer.
+        crowded: occupancy at which many buckets move at once, from 0 (the threshold) to 1 (a full buffer).
         fast_rise: many buckets move at once if an occupancy exceeds its running mean by more than this.
         detour_step: share of a path's buckets that move at once, over 0 and at most 1.
         neighbour: whether detours start at the least occupied port or at a random one.

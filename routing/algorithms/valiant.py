@@ -41,7 +41,7 @@ BY_GROUP = "valiant-group"
 
 
 def valiant_plan(topology: Topology, hosts_per_router: int, *, intermediates: int, over: str) -> RoutePlan:
-    """Returns the plan in which packets visit a random router, in at most twice the diameter in hops.
+    """Returns the plan in which packets visit a random router; paths have at most twice the diameter in hops.
 
     A source chooses among all other routers, or among evenly spaced ones if there are too many.
 

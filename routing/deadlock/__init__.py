@@ -1,1 +1,1 @@
-"""Deadlock freedom of plans: channels, their dependencies, and cycles or orders of them."""
+"""Deadlock freedom of plans: channels and their dependencies, which have cycles or an ascending order."""

@@ -98,7 +98,7 @@ class _Trees:
         self._weights = np.zeros(len(self.heads), np.int64)
 
     def to(self, destination: int) -> list[Numbers]:
-        """Returns a tree for each host of a router: int64 array, N, the link on which each router sends.
+        """Returns a tree for each host of a router: an int64 array (N) of the links on which routers send.
 
         Args:
             destination: the router.

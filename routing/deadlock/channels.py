@@ -1,4 +1,4 @@
-"""Channels of a fabric: directed links, divided into virtual channels if packets change these by hop.
+"""Channels of a fabric: directed links, divided into virtual channels if packets change these at each hop.
 
 With one virtual channel, a channel is a directed link. With n of them, hop number h of a packet, from 1, uses
 virtual channel min(h, n) - 1 of its link.
@@ -57,7 +57,7 @@ class Channels:
     """
 
     def __init__(self, topology: Topology, virtual: int = 1) -> None:
-        """Numbers the channels.
+        """Assigns numbers to the channels.
 
         Args:
             topology: the graph of routers.
@@ -98,7 +98,7 @@ class Channels:
         """Returns the port on which a channel leaves its router.
 
         Args:
-            number: 0 .. number of channels - 1.
+            number: the channel's number, from 0.
         """
         return int(self._topology.ports.links[number // self.virtual])
 
@@ -115,7 +115,7 @@ class Channels:
         """Returns the channel with a given number.
 
         Args:
-            number: 0 .. number of channels - 1.
+            number: the channel's number, from 0.
         """
         link, virtual = divmod(number, self.virtual)
         return Channel(int(self.tails[link]), int(self.heads[link]), virtual)

@@ -108,7 +108,7 @@ class _Traversal:
         return pending
 
     def _round(self, pending: Arrivals) -> Arrivals:
-        """Moves packets that are new in their states over one link; returns their arrivals at its end."""
+        """Moves, over one link, packets that are new in their states; returns their arrivals at its end."""
         onward: Arrivals = {}
         for (number, level), rows in pending.items():
             fresh = dict(_unseen(self._arrivals.setdefault((number, level), {}), rows))

@@ -1,4 +1,4 @@
-"""Orders of channels to which dependencies are added as long as they remain acyclic.
+"""Orders of channels, for dependencies that are added only while the graph stays acyclic.
 
 Source: Pearce and Kelly, "A Dynamic Topological Sort Algorithm for Directed Acyclic Graphs" (ACM Journal of
 Experimental Algorithmics 11, 2007), algorithm PK: an order changes only between the two ends of a new

@@ -108,7 +108,7 @@ class _Paths:
         return targets[rows.ravel(), destinations], links[rows.ravel(), destinations]
 
     def _row(self, number: int) -> tuple[Numbers, Numbers]:
-        """Returns, for packets in a state to each destination, the next state and the link to it."""
+        """Returns, by destination, the next states of packets in a state, and the links to these states."""
         if number not in self._known:
             nowhere = np.full(len(self._finder.hosts), _END)
             if number == _END:
@@ -158,7 +158,7 @@ class _Layer:
         self._place = [_END] * channels
 
     def moved(self) -> npt.NDArray[np.bool_]:
-        """Removes paths until the layer is acyclic; returns whether each path was removed."""
+        """Removes paths until the layer is acyclic; returns, for each path, whether it was removed."""
         for channel in range(len(self._next)):
             self._search(channel)
         return self._moved

@@ -91,7 +91,7 @@ class MoveFinder:
         self._sound: MoveFinder | None = None
 
     def under(self, failure: Failure) -> MoveFinder:
-        """Returns a finder for another failure, which shares the moves that the failure does not change.
+        """Returns a finder for another failure; it shares the moves that are the same under both.
 
         Args:
             failure: the failure.

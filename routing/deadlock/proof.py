@@ -30,8 +30,8 @@ class DeadlockProof:
         dependencies: the number of dependencies, under the failure named by `failure`.
         virtual_channels: n: hop h of a packet, from 1, uses virtual channel min(h, n) - 1 of its link.
         cycle: a shortest cycle of the graph; empty if it is acyclic.
-        channels_by_hop: the smallest number of virtual channels, changed at every hop, with which the graph
-            is acyclic; None if no number suffices, because packets may loop.
+        channels_by_hop: the smallest number of virtual channels with which the graph is acyclic if packets
+            change them at every hop; None if no number suffices, because packets may loop.
         layers: the number of acyclic layers of paths found by the greedy search; None if not requested.
         scenarios: the number of judged failures, including the fabric without a failure.
         failure: the name of the worst failure: the one with the most channels in cycles; `none` for no
@@ -69,7 +69,7 @@ def prove_deadlock_freedom(
 ) -> DeadlockProof:
     """Proves that packets under a plan never wait for each other in a cycle, or finds such a cycle.
 
-    Each failure is judged separately, after all packets from before it have left; the plan's own alternates
+    Each failure is judged separately, once all packets sent before it have left; the plan's own alternates
     apply under that failure. Adaptive groups may choose any of their candidates.
 
     Args:

@@ -9,15 +9,15 @@ The paper's rules (`order=paper`):
 
 - two-color (section 6.1): local links have the label +0 if they join routers of one colour, else +1. Between
   different colours, the gateway has the source's colour. Between routers of one colour, packets to a higher
-  group take +0 links and packets to a lower group +1 links, which are never skipped.
+  group take +0 links and packets to a lower group +1 links; these +1 links are never skipped.
 - four-color (section 6.2): a router's label is a number 0 or 1 and a letter A or B; a local link from xP to
-  yQ has the label +zPQ, z = y - x modulo 2. Links ascend in the order +0AA, +0BA; gA; +1AA; +1AB; +0AB; +1BB;
-  gB; +1BA, +0BB. A minimal path is the first or the second half: from xP over the gateway xA to (1-x)A and
-  xB, over the gateway (1-x)B to xA and (1-x)B. Only +0AA and +0BB may be skipped, where router and gateway
-  are one.
+  yQ has the label +zPQ, z = y - x modulo 2; gP are the global links of routers with the letter P. Links
+  ascend in the order +0AA, +0BA; gA; +1AA; +1AB; +0AB; +1BB; gB; +1BA, +0BB. A minimal path from xP
+  uses the first half, over the gateway xA to (1-x)A or xB, or the second half, over the gateway (1-x)B to xA
+  or (1-x)B. Only +0AA and +0BB may be skipped, where router and gateway are one.
 
 Under either rule, the labels of source and destination determine the colour of the gateway. Of several
-gateways of that colour, packets take those on the shortest paths; the paper has one.
+gateways of that colour, packets take those on the shortest paths; the paper's networks have only one.
 
 This project's own orders (`order=own`, the default):
 
@@ -36,7 +36,7 @@ paper's four-color, packets of the router's own hosts may have to take another g
 (`ColouredDragonfly.own_gateways`).
 
 Source: Camarero, Vallejo, Beivide, "Topological Characterization of Hamming and Dragonfly Networks and Its
-Implications on Routing" (TACO 2014), section 6; the own orders are after it.
+Implications on Routing" (TACO 2014), section 6, on which the project's own orders are modelled.
 """
 
 from __future__ import annotations
@@ -99,7 +99,11 @@ def _own_four_color_rule() -> ColourRule:
 
 
 def _two_color_rule() -> ColourRule:
-    """Returns the rule of section 6.1: upward the source's colour, downward not the destination's."""
+    """Returns the rule of section 6.1.
+
+    Toward a higher group, gateways have the source's colour; toward a lower one, any colour except the
+    destination's.
+    """
     same, all_pairs = np.eye(2, dtype=bool), np.ones((2, 2), bool)
     return ColourRule(np.stack([all_pairs, same]), np.stack([~same, all_pairs]), strict=True)
 
@@ -148,7 +152,7 @@ class ColouredDragonfly:
         rule: the local hops that colours allow.
         colour: int64 array, N: the colour of each router.
         rank: int64 array: the rank of each group.
-        straight: int16 array, N x N: hops of the path from each [router, destination] that starts with a
+        straight: int16 array, N x N: for each [router, destination], hops of the path that starts with a
             global link of the router to the destination's group; larger than any path if there is none.
     """
 
@@ -170,7 +174,7 @@ class ColouredDragonfly:
         return np.asarray(self.straight[router] < _FAR)
 
     def goes_straight_to(self, destination: int) -> npt.NDArray[np.bool_]:
-        """Returns, for each router, whether packets to a destination leave it over its own global links.
+        """Returns, for each router, whether it sends packets to a destination over its own global links.
 
         Args:
             destination: the destination router.
@@ -190,7 +194,7 @@ class ColouredDragonfly:
         return np.asarray(self.rank[far_group] > self.rank[near_group]).astype(np.int64)
 
     def own_gateways(self, router: int) -> dict[int, tuple[int, ...]]:
-        """Returns the gateways of a source that must not take its own global link, although others may.
+        """Returns gateways for own hosts' packets that must avoid a global link of the router.
 
         Args:
             router: the source.
@@ -284,7 +288,7 @@ def coloured_paths(coloured: ColouredDragonfly) -> RestrictedTopology:
 
 
 def source_lengths(coloured: ColouredDragonfly, paths: RestrictedTopology) -> Lengths:
-    """Returns the hops of the paths of packets from their sources, for every [source, destination].
+    """Returns the hops of packets for every [source, destination]; sources use their `own_gateways`.
 
     Args:
         coloured: the dragonfly with its colours.

@@ -79,7 +79,7 @@ def _advice(colours: int) -> str:
 
 
 def _classes(dragonfly: Dragonfly) -> npt.NDArray[np.int64]:
-    """Returns the class of each position in a group; classes are numbered by their first positions."""
+    """Returns the class of each position in a group; classes have the order of their first positions."""
     from scipy.sparse import coo_matrix  # slow to import
     from scipy.sparse.csgraph import connected_components
 
@@ -99,7 +99,7 @@ def _search(classes: int, sets: Sequence[set[int]], colours: int) -> list[int] |
         colours: the number of colours.
 
     Returns:
-        The colours, in the order of the classes; None if there are none, or the search takes too long.
+        The colours, in the order of the classes; None if this is impossible or the search takes too long.
     """
     trials = [iter(range(colours))]
     chosen = [0]

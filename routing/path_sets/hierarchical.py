@@ -51,7 +51,7 @@ def hierarchical_paths(topology: Topology, own_links_first: bool = False) -> Res
 
 
 def entry_routers(dragonfly: Dragonfly) -> list[list[int]]:
-    """Returns, for each group, the routers of other groups at the ends of its global links.
+    """Returns, for each group, the routers of other groups at the far ends of its global links.
 
     Args:
         dragonfly: the dragonfly.

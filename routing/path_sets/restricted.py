@@ -54,8 +54,8 @@ class RestrictedTopology(TabledTopology):
     A path set is a relation of next hops that does not depend on how a packet has arrived: from every router
     but the destination, each allowed next hop is one hop nearer to it. Where a path of the set from s to d
     visits m, its hops up to m are at least the distance from s to m. So m is on no path from s to d if the
-    distances from s to m and from m to d add up to more than the distance from s to d. Where the path to a
-    router may be longer than one that passes it, `least_hops` takes the place of the first distance.
+    distances from s to m and from m to d add up to more than the distance from s to d. Where a path
+    to another router may visit m after fewer hops, `least_hops` replaces the first distance.
 
     Attributes:
         name: the family, as on the command line.
@@ -109,7 +109,7 @@ class RestrictedTopology(TabledTopology):
         return hops
 
     def pairs_among(self, routers: npt.NDArray[np.int64]) -> dict[int, int]:
-        """Returns the number of ordered pairs of the given routers by the hops of their paths.
+        """Counts the ordered pairs of the given routers by the hops of their paths.
 
         Args:
             routers: indices of the routers, each once.

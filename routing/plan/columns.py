@@ -54,7 +54,7 @@ class GroupColumns(Sequence[Group]):
         buckets: the buckets of the whole fabric, by number.
         numbers: the numbers of the groups.
         selects: bool array: whether each group is of GroupKind.SELECT; others are FAST_FAILOVER.
-        counts: the number of buckets of each group.
+        counts: how many buckets each group has.
         starts: the index in `members` of the first bucket of each group.
         members: the numbers of the buckets, group by group.
     """
@@ -163,7 +163,7 @@ class SwitchColumns:
 
     Attributes:
         store: the rules of the fabric.
-        rules: the numbers of the switch's rules in the store, in their order.
+        rules: the switch's rules, in order, by their numbers in the store.
         groups: the groups in order, in several sequences; some of these are `GroupColumns`.
     """
 
@@ -180,7 +180,7 @@ class SwitchColumns:
         return tuple(chain.from_iterable(self.groups))
 
     def counts(self) -> tuple[int, int, int]:
-        """Returns the numbers of rules, of groups and of their buckets."""
+        """Counts the rules, the groups and the buckets of these groups."""
         buckets = (
             len(part.members) if isinstance(part, GroupColumns) else sum(len(group.buckets) for group in part)
             for part in self.groups

@@ -89,7 +89,7 @@ class ForwardingRules:
         return self._grids[table].rules(np.asarray(groups, np.int64))
 
     def toward_block(self, table: Table, block: DestinationBlock, group: int) -> int:
-        """Returns the number in the store of the rule for a block of destinations.
+        """Returns the number that the rule for a block of destinations has in the store.
 
         Args:
             table: MINIMAL or MARKED.
@@ -107,14 +107,14 @@ class ForwardingRules:
         return self._block_rules[key]
 
     def _matches_of(self, table: Table) -> Callable[[], Iterable[Match]]:
-        """Returns a function that yields the match of a table's rule for each destination router."""
+        """Returns a function that yields, for each destination router, the match of the table's rule."""
         if table is Table.TRANSIT:
             return lambda: (match(vlan_vid=tag_of(router)) for router in range(self._topology.routers))
         return lambda: self._matches
 
 
 class _RuleGrid:
-    """The rules of one table for single destination routers, which are added to a store on demand.
+    """The rules of one table, each for one destination router; they are added to a store on demand.
 
     Their numbers in the store form a grid: a row for each group, a column for each destination router.
     """

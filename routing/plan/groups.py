@@ -77,7 +77,7 @@ def shared_group_number(ports: Iterable[int]) -> int:
         ports: the ports, 1 to 4095.
 
     Returns:
-        The OpenFlow group id, one of 2^29 to which sets of ports are hashed.
+        The OpenFlow group id, one of 2^29: a hash of the set of ports.
     """
     return group_number(GroupRole.SHARED) + (zlib.crc32(repr(sorted(ports)).encode()) & _DIGEST_MASK)
 

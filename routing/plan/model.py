@@ -153,7 +153,7 @@ Actions = tuple[Action, ...]
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """One flow entry: it applies its actions, then continues in table `goto`; with neither, it drops.
+    """One flow entry: applies its actions, then continues in table `goto`; with neither, drops the packet.
 
     Attributes:
         table: the table that contains the rule.
@@ -222,7 +222,8 @@ class Group:
         buckets: the buckets to select from.
         candidates: for a group that a controller adapts, all buckets that it may use, the minimal path first;
             empty for other groups.
-        hops: for each candidate, the mean number of hops to the group's destinations; only if a law needs it.
+        hops: for each candidate, the mean hops to the group's destinations; empty unless the adaptive
+            law needs them.
         ports: for each candidate, the ports on which its packets leave, in equal shares, while they are up.
 
     Examples:
@@ -253,7 +254,7 @@ class Columns(Protocol):
         """Builds the groups of the switch, in order."""
 
     def counts(self) -> tuple[int, int, int]:
-        """Returns the numbers of rules, of groups and of their buckets."""
+        """Counts the rules, the groups and the buckets of these groups."""
 
 
 @dataclass(frozen=True)
@@ -308,7 +309,7 @@ class SwitchPlan:
             return vars(self)[name]
 
     def counts(self) -> tuple[int, int, int]:
-        """Returns the numbers of rules, of groups and of their buckets."""
+        """Counts the rules, the groups and the buckets of these groups."""
         if self.columns is not None:
             return self.columns.counts()
         return len(self.rules), len(self.groups), sum(len(group.buckets) for group in self.groups)
@@ -354,7 +355,7 @@ class RoutePlan:
         )
 
     def size(self) -> PlanSize:
-        """Returns the numbers of rules, groups and buckets, in total and for the largest switch."""
+        """Counts the rules, groups and buckets, in total and for the largest switch."""
         flows, groups, buckets = zip(*(switch.counts() for switch in self.switches), strict=True)
         return PlanSize(
             flows=sum(flows),
@@ -367,7 +368,7 @@ class RoutePlan:
 
 @dataclass(frozen=True)
 class PlanSize:
-    """The numbers of flow entries, groups and buckets of a plan.
+    """How many flow entries, groups and buckets a plan has.
 
     Attributes:
         flows: rules of all switches.

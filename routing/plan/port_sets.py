@@ -17,8 +17,8 @@ class PortSets:
     """The ports on which minimal paths from one router to each destination start.
 
     Attributes:
-        codes: for each destination, the number of its set of ports.
-        counts: the number of ports of each set.
+        codes: for each destination, the number that identifies its set of ports.
+        counts: how many ports each set has.
         starts: the index in `ports` of the first port of each set.
         places: the index of each port's link among the router's links (its place in `topology.base`), set by
             set, ascending within a set.

@@ -26,9 +26,9 @@ Pairs = set[tuple[int, int]]  # source and destination routers
 
 
 def without_drained_detours(plan: RoutePlan, drain: Drain) -> tuple[RoutePlan, Pairs]:
-    """Returns a plan in which no source chooses a detour that starts over, or leads to, a drained component.
+    """Returns a plan without detours that start on a drained link or lead to a drained switch.
 
-    A group's minimal path stays; if that is drained, the rules for its destinations change instead.
+    Groups keep their minimal paths; where such a path is drained, the rules for its destinations change.
 
     Args:
         plan: the plan, with the groups of the whole fabric.
@@ -52,7 +52,7 @@ def without_drained_detours(plan: RoutePlan, drain: Drain) -> tuple[RoutePlan, P
 
 @dataclass(frozen=True)
 class _Filter:
-    """Removes drained detours from one switch's choice groups (those that rules of table SOURCE name).
+    """Removes drained detours from one switch's choice groups (groups that rules of table SOURCE name).
 
     Attributes:
         switch: the plan of the switch.
@@ -84,7 +84,7 @@ class _Filter:
         return changed, exhausted
 
     def _drained(self, bucket: Bucket, by_number: dict[int, Group]) -> bool:
-        """Returns whether a bucket's path starts over a drained component or leads to a drained router."""
+        """Returns whether a bucket's path starts on a drained link or leads to a drained router."""
         if any(router in self.routers for router in tags_pushed_by(bucket.actions)):
             return True
         return not self._first_ports(bucket, by_number).isdisjoint(self.ports)

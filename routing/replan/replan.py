@@ -55,14 +55,14 @@ def surviving_plan(
     """Returns a plan for the surviving graph, proven to deliver all pairs that the graph connects.
 
     Pairs whose minimal path has changed, or whose detours lead into the failure, use minimal paths only.
-    Drained components carry no transit traffic, which is also proven, except for pairs that have no other
-    path (`SurvivingGraph.crossing`).
+    Drained components carry transit traffic only for pairs that have no other path
+    (`SurvivingGraph.crossing`); this is also proven.
 
     Args:
         whole: the plan without failures.
         failure: all failed links and routers.
         drain: the links and routers to avoid.
-        new_groups: whether a drain may add groups. Those that no later plan uses stay in their switches.
+        new_groups: whether a drain may add groups, which stay in switches even if no later plan uses them.
         toward: the routers for which delivery is required and proven; None for all.
         provers: the provers to use; provers that have proven other plans of the fabric are faster.
 
@@ -200,12 +200,13 @@ def _spread(router: int, destinations: npt.ArrayLike, choices: npt.ArrayLike) ->
     """Chooses among equally good ports or groups by a hash: one index, 0 .. choices - 1, per destination.
 
     Displaced traffic is spread over all choices as if at random. The result does not depend on other
-    failures, so few rules differ between the plans for a failure and for one more.
+    failures, so few rules differ between the plans before and after one more failure.
 
     Args:
         router: the router.
         destinations: routers, integers of any shape.
-        choices: the number of choices toward each, at least 1, of the same shape or a single number.
+        choices: how many choices there are toward each destination, at least 1: an array of the same shape,
+            or a single number for all.
     """
     mixed = (np.asarray(destinations, np.int64) * _MIXING + router * (_MIXING >> 16)) % 2**32 >> 8
     return np.asarray(mixed % np.asarray(choices))
@@ -235,10 +236,10 @@ class _GroupChoice:
 
         Returns:
             int64, one per router: the current group if every port that it uses starts a minimal path;
-            otherwise, of the groups in use all of whose ports start minimal paths, the one with the most
-            ports; if there is none, the group of a single minimal port. Ties are broken by a hash. While
-            components are drained and new groups are allowed, a new group over all minimal ports replaces one
-            with fewer ports.
+            otherwise the group in use with the most ports, among those that use minimal ports only; if there
+            is none, the group of a single minimal port. Ties are broken by a hash. While components are
+            drained and new groups are allowed, a new group over all minimal ports replaces one with fewer
+            ports.
         """
         chosen = np.array(current, np.int64)
         if not any(current):
@@ -267,7 +268,7 @@ class _GroupChoice:
         return number
 
     def _begin_minimal_paths(self, ports: frozenset[int]) -> Mask:
-        """Returns, for each router, whether all the ports start minimal paths to it; False without ports."""
+        """For each router: whether minimal paths to it start on all the ports; False without ports."""
         if not ports:
             return np.zeros(self._minimal.shape[1], bool)
         return np.asarray(self._minimal[[self._places[port] for port in ports]].all(axis=0))

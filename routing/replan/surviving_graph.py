@@ -1,7 +1,8 @@
 """The surviving graph: the links and routers that have not failed, and minimal paths over them.
 
-Drained links and routers work but are avoided: a path over one of them costs more than any path without. So
-paths cross drained components only if there is no other path, or if the destination is a drained router.
+Drained links and routers work but are avoided: a path over one of them costs more than any path that
+avoids them. So paths cross drained components only if there is no other path, or if the destination is a
+drained router.
 """
 
 from __future__ import annotations

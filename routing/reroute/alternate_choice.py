@@ -40,7 +40,8 @@ def choose_alternates(
 
     Args:
         extra_hops: int16 array, neighbours x destinations: the hops that an alternate adds; UNSAFE if it does
-            not deliver. Row i is for neighbour i in the order of preference of the destination's next hop.
+            not deliver. Row i is for the i-th neighbour in the order of preference of the destination's next
+            hop.
         next_hops: the index of the next hop of each destination, ascending.
         rows: int array, neighbours x next hops: for each next hop, the row numbers of the neighbours in order
             of preference.
@@ -75,8 +76,8 @@ def _taken(
 ) -> Numbers:
     """Returns, for each segment, the rows of `extra_hops` that are safe for all its chosen destinations.
 
-    A segment is a run of destinations with the same next hop. The result has a column for each segment: the
-    segment's entry of `first`, then its other safe rows, then the number of all rows as padding.
+    A segment is a run of destinations with the same next hop; `first` is its preferred row. The result has a
+    column for each segment: this row, then the other safe rows, then the number of all rows as padding.
     """
     safe = np.logical_and.reduceat((extra_hops < UNSAFE) | ~chosen, starts, axis=1)
     order = np.where(safe, np.arange(len(safe))[:, np.newaxis], len(safe))

@@ -84,12 +84,13 @@ class AlternateGroups:
         return GroupColumns(self._buckets.buckets, numbers, selects[first:], counts[first:], own)
 
     def shared(self, sets: Numbers) -> npt.NDArray[np.int64]:
-        """Returns the numbers of groups that divide packets evenly among ports to several neighbours.
+        """Returns, for each set of ports, the number of the group that divides packets evenly among them.
 
-        While one of the ports is dead, the others take its share, so no alternate is needed.
+        The ports lead to several neighbours. While one is dead, the others take its share, so no alternate is
+        needed.
 
         Args:
-            sets: the numbers of sets of minimal ports, each once.
+            sets: the numbers of the sets of minimal ports, each once.
         """
         new = sets[self._shared[sets] == 0]
         if len(new):
@@ -124,7 +125,7 @@ class AlternateGroups:
 
     @cached_property
     def _port_buckets(self) -> Numbers:
-        """For each port number, the number of the bucket that outputs to the port; 0 if it is not minimal."""
+        """For each port number, the number of the bucket that outputs to it; 0 if the port is not minimal."""
         ports = np.unique(self._port_sets.ports)
         numbers = np.zeros(int(ports.max(initial=0)) + 1, np.intp)
         numbers[ports] = [self._buckets.number((port, False, None)) for port in ports.tolist()]

@@ -113,7 +113,7 @@ def alternate_bucket(port: int, mark: bool = False, tag: int | None = None) -> B
 
 
 def alternates_for_dead_port(groups: Mapping[int, Group], number: int, port: int) -> tuple[Bucket, ...]:
-    """Returns the buckets of a protected group that serve packets for a dead port.
+    """Returns the buckets of a protected group that packets use while a port is dead.
 
     Args:
         groups: the protected groups of a router, by number.

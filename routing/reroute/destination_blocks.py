@@ -117,8 +117,8 @@ class Blocks:
 
         Args:
             blocks: the numbers of the blocks.
-            values: returns one value for each number of a set of ports. It is called once, with every
-                distinct number in the order of its first appearance among the blocks.
+            values: numbers of port sets -> a value for each. It is called once, with all distinct numbers in
+                the order of their first appearance among the blocks.
         """
         codes = self._port_codes[blocks]
         different, firsts, places = np.unique(codes, return_index=True, return_inverse=True)
@@ -136,7 +136,7 @@ class Blocks:
         return np.repeat(values, self._sizes)
 
     def largest(self, table: npt.NDArray[np.int16], rows: Numbers, blocks: Numbers) -> npt.NDArray[np.int16]:
-        """Returns, for each of the given blocks, the largest table entry over its routers in each of k rows.
+        """Returns, for each given block and each of its k rows, the largest entry among the block's routers.
 
         Args:
             table: a table with one column for each router of the fabric.
@@ -156,7 +156,7 @@ class Blocks:
 
 
 def destination_blocks(view: RouterView) -> Blocks:
-    """Returns all other routers in blocks that share a minimal next hop and an address mask.
+    """Returns all other routers, grouped into blocks with the same minimal next hop and address mask.
 
     Args:
         view: the router's ports and matches.

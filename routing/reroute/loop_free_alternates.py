@@ -192,13 +192,13 @@ class _RouterSearch:
         behind: list[NextHopBlocks],
         safe: Callable[[npt.NDArray[np.int16]], Mask],
     ) -> dict[int, list[_Assignment]]:
-        """Returns the untagged alternates of blocks, by row of the next hop that is lost.
+        """Returns row of a lost next hop -> untagged alternates of the blocks behind it.
 
         Blocks without an untagged alternate are left out.
 
         Args:
-            blocks: all destinations.
-            behind: the blocks that need alternates, by next hop.
+            blocks: the blocks of all destinations.
+            behind: for each next hop, the blocks that need an alternate if it is lost.
             safe: see `_protect`.
         """
         behind = [one for one in behind if one.next_hop >= 0]
@@ -228,7 +228,7 @@ class _RouterSearch:
     def _assign_untagged(self, blocks: Blocks, not_back: Mask, row: int, rest: Numbers) -> list[_Assignment]:
         """Returns alternates of untagged packets to blocks for which no neighbour is safe.
 
-        No neighbour reaches these blocks on a path without this router and the lost neighbour.
+        That is, no neighbour's path to these blocks avoids both this router and the lost neighbour.
 
         Blocks without an alternate are added to `unprotected`.
 
@@ -268,7 +268,7 @@ class _RouterSearch:
         return np.asarray(self._remote_search.not_back & (through > self._distances))
 
     def _exchange(self, row: int, rest: Numbers) -> list[_Assignment]:
-        """Returns alternates that replace the tag of packets that no alternate can forward with their tag."""
+        """Returns alternates with a new tag, for packets that no neighbour can forward with their old one."""
         neighbours = self._neighbours[self._rows_behind[row][:_MAX_ALTERNATES]].tolist()
         if neighbours:
             self._max_extra_hops = max(self._max_extra_hops, _EXCHANGE_HOPS)
@@ -296,7 +296,7 @@ class _RouterSearch:
             blocks: all destinations.
             rest: the numbers of the blocks that need alternates.
             row: the row of the lost neighbour; all others may be first hops.
-            dead: a router that the alternates must also avoid; None for none.
+            dead: a router that the alternates must also avoid; None if there is none.
         """
         assigned: list[_Assignment] = []
         if not self._search.remote:

@@ -9,7 +9,7 @@ minimal path with a mark, so that it is not rerouted again. In one order of all 
 - all channels of that path ascend, and so do those of the paths that packets take in the failure-free plan.
 
 Then the channels of every packet ascend, whatever has failed: one link, several links, or switches; this
-includes packets from before the failure. As without an order, an alternate must also be loop-free
+includes packets from before the failure. Apart from the order, an alternate must also be loop-free
 (`routing.reroute.loop_free_alternates`). Tags are not used.
 
 Many orders fit the failure-free plan. The chosen one grows from it: alternates are added one by one unless
@@ -44,7 +44,7 @@ class _Request:
 
     Attributes:
         destination: the destination.
-        arrivals: the number of channels on which packets to it arrive at the router.
+        arrivals: the number of channels on which packets to the destination arrive at the router.
         options: for each neighbour that is a loop-free alternate, nearest to the destination first, the
             dependencies of packets that are rerouted to it.
     """
@@ -63,7 +63,7 @@ _SEQUENCES: tuple[Callable[[_Request], int], ...] = (
 
 
 class OrderedSearch(AlternateSearch):
-    """Search for the alternates that keep to an order of channels, router by router.
+    """Search, router by router, for the alternates that keep to an order of channels.
 
     Attributes:
         ranks: int64 array: the rank of each channel; they ascend along every packet's path, under any

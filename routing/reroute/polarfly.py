@@ -73,11 +73,11 @@ def _tagged(view: RouterView, detours: RouterDetours) -> ProtectedGroups:
 
 
 def _by_port(view: RouterView, roles: npt.ArrayLike) -> tuple[int, ...]:
-    """Returns the number of the group toward each router, by its first minimal port; 0 for the router itself.
+    """Returns the number of the group toward each router, by the first minimal port; 0 for `view.router`.
 
     Args:
         view: the router's ports and matches.
-        roles: the group number of the role for port 0, for each router or one for all of them.
+        roles: the number of the role's group for port 0, one for each router or one for all.
     """
     numbers = np.array(view.first_ports) + roles
     numbers[view.router] = 0

@@ -43,7 +43,7 @@ class RemoteSearch:
             blocks: all destinations.
             rest: the numbers of the blocks that need alternates.
             row: the row of the lost neighbour; all others may be first hops.
-            dead: a router that the alternates must avoid, unless it is in the block; None for none.
+            dead: a router that the alternates must avoid, unless it is in the block; None if there is none.
 
         Yields:
             (number of a block, hops from each neighbour to each tag's router, hops from each tag's router to
@@ -122,14 +122,14 @@ class RemoteSearch:
 
 
 def min_hops(cost: Hops, lost: int) -> tuple[int, int] | None:
-    """Returns (row, column) of the smallest entry outside the lost neighbour's row; None if unreachable.
+    """Returns (row, column) of the smallest entry not in the lost neighbour's row; None if all unreachable.
 
     Of equal entries, those in rows after the lost one come first, so that alternates around different
     neighbours differ.
 
     Args:
-        cost: neighbours by tags, doubled hops; preferred entries are lower by one than equal others.
-        lost: the row of the lost neighbour, which does not serve.
+        cost: neighbours x tags: doubled hops; a preferred entry is lower by one than others of as many hops.
+        lost: the row of the lost neighbour, which is not used.
     """
     best: tuple[int, int, int] | None = None
     for first, end in ((lost + 1, len(cost)), (0, lost)):

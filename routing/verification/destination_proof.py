@@ -1,6 +1,6 @@
 """The proof for packets to one host: every state is judged, and judged again if a failure affects it.
 
-A failure changes only the steps of states whose switches depend on the state of a failed port. So if a plan
+A failure changes only the steps of states in which the switch would look at a failed port. So if a plan
 is sound without failures, only these states and their predecessors are judged again.
 """
 
@@ -166,7 +166,7 @@ class FailureProof(DestinationProof):
         return self._states_by_port.keys()
 
     def add_affected(self, proof: Proof, scenario: Scenario) -> None:
-        """Adds the pairs of all sources to a proof, judging only those that may meet a dead port.
+        """Adds the pairs of all sources to a proof; judges only sources whose packets may meet a dead port.
 
         Args:
             proof: the proof that counts the pairs.
@@ -187,10 +187,10 @@ class FailureProof(DestinationProof):
             proof.max_hops = max(proof.max_hops, self._max_hops_without(sources, failure.failed_routers))
 
     def _unaffected(self, number: int, affected: Collection[int]) -> _Verdict | None:
-        """Returns the verdict on a state without failures; None if a failure may change it.
+        """Returns a state's verdict if nothing has failed; None if the failure may change it.
 
-        A failure may change any state that packets reach only under failures, because the ports that affect
-        such states are not indexed.
+        Always None for states that packets reach only under failures: the ports that affect them are not
+        indexed, so that any failure must be assumed to change them.
         """
         if number in affected or number not in self._reached:
             return None

@@ -62,8 +62,8 @@ class State:
         classes: for each destination host, the index of its class, which is also the index in `steps`; None
             until computed.
         steps: for each class, the steps without failures; None until computed.
-        handovers: (first class, groups, packet): packets of class `first class` + i are passed to groups[i],
-            with the fields that `packet` has then.
+        handovers: (first class, groups, packet): packets of class `first class` + i are passed to groups[i];
+            `packet` has their fields at that point.
         next_states: the next states of packets that are passed to groups; None until computed.
         rerouted: the steps under failures, by (class, failed ports of the router), as far as computed.
     """

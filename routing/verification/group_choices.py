@@ -96,11 +96,11 @@ class GroupBuckets:
     """The buckets that the groups of a switch may apply while no port has failed, as arrays.
 
     Attributes:
-        buckets: the distinct buckets, by number; two equal objects have two numbers.
+        buckets: the bucket objects, by number; equal buckets that are separate objects have separate numbers.
     """
 
     def __init__(self, parts: Iterable[Sequence[Group]]) -> None:
-        """Numbers the buckets of groups.
+        """Assigns numbers to the buckets of groups.
 
         Groups that a controller adapts, groups without buckets, and groups with a bucket of weight 0, which
         no packet takes, are left out.
@@ -155,7 +155,7 @@ class GroupBuckets:
             groups: the numbers of the groups.
 
         Returns:
-            For each group, its number of buckets, 0 for groups that were left out; then the numbers of the
+            How many buckets each group has, 0 for groups that were left out; then the numbers of these
             buckets, group by group.
         """
         if not len(self._groups):

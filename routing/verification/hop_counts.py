@@ -156,7 +156,7 @@ class _Row:
 def _choices(
     classes: Numbers, hosts: Numbers, wanted: Mask, choices: tuple[Numbers, Numbers], targets: Numbers
 ) -> _Choices:
-    """Returns the next states for all hosts that have the same number of choices, as rounded by `_Row`.
+    """Returns the next states of packets to hosts whose numbers of choices `_Row` rounds to one value.
 
     Args:
         classes: for each host, its class.
@@ -188,7 +188,7 @@ def _delivered(steps: Steps, deliveries: Numbers) -> npt.NDArray[np.bool_]:
 
 
 def _one_more(most: Hops, least: Hops | None = None) -> Hops:
-    """Returns the hops from the state before the given next states, or _UNDECIDED.
+    """Returns the hops from a state, given those from its next states; _UNDECIDED if not known yet.
 
     Args:
         most: the maximum hops over the next states, for each host.

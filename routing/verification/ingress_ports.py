@@ -70,7 +70,7 @@ class _ReturnPorts:
     """Finds the ports to which a switch may output packets before it clears their ingress port."""
 
     def __init__(self, switch: SwitchPlan, book: RuleBook, effects: Mapping[Table, Numbers]) -> None:
-        """Stores a switch's plan and the numbers of its rules' effects in each table."""
+        """Stores a switch's plan and, by table, the numbers of its rules' effects."""
         self._groups = GroupIndex(group_parts(switch))
         self._book = book
         self._effects = effects

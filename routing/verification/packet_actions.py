@@ -51,7 +51,9 @@ def both(first: Shared, second: Shared) -> Shared:
 
 
 def send(port: int, packet: Packet, failed_ports: frozenset[int]) -> Outcome:
-    """Returns the outcome of an output; packets to their ingress port or to a port that is down are lost.
+    """Returns the outcome of sending a packet to a port; the packet is lost if the port is down.
+
+    A packet sent to the number of the port by which it came in is lost, too: only PORT_INGRESS sends it back.
 
     Args:
         port: the port, or PORT_INGRESS.

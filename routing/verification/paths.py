@@ -1,4 +1,4 @@
-"""The paths on which a plan's rules let packets travel from one host to another, one by one."""
+"""A list of all paths on which a plan's rules let packets travel from one host to another."""
 
 from __future__ import annotations
 

@@ -19,7 +19,7 @@ class Proof:
     """The result of proving a plan; pairs are ordered pairs of different hosts.
 
     Attributes:
-        pairs: number of pairs whose routers work, in the scenario with the most.
+        pairs: number of pairs whose routers work, in the scenario with the most such pairs.
         scenarios: number of failures tried; no failure counts as one.
         delivered: pairs, summed over scenarios, whose packets arrive for every choice of the groups.
         cut_off: pairs, summed over scenarios, without any path after the failure; this is not a fault of the
@@ -29,7 +29,7 @@ class Proof:
         blackholes: pairs, counted in the same way, for which some choice drops the packet.
         misdelivered: pairs for which some choice reaches another host, or the right one with a tag.
         over_bound: pairs for which some choice takes more hops than the plan promises.
-        miscounted: pairs for which the TTL does not show the number of hops after some choice.
+        miscounted: pairs for which, after some choice, the TTL shows a wrong number of hops.
         undelivered: (source, destination) routers of pairs with a loop, a blackhole or a misdelivery.
         faults: the first `MAX_LISTED_FAULTS` faults as sentences.
 

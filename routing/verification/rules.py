@@ -109,7 +109,7 @@ class Facts:
         sees_ingress: whether its match tests the ingress port.
         sees_source: whether its match tests who sent the packet.
         covers_all: whether the rule covers all destinations.
-        counts: the number of destinations that it covers; 0 if it covers all.
+        counts: how many destinations it covers; 0 if it covers all.
         starts: the index in `covered` of its first destination.
         covered: the destinations covered by the rules, rule by rule.
         handed_to: for each effect that only rewrites packets and then passes them to a group, the number of
@@ -278,7 +278,7 @@ class GroupIndex(Mapping[int, Group]):
 
     @cached_property
     def _places(self) -> list[tuple[GroupColumns, dict[object, int]]]:
-        """For each of `parts` that is columns: the part, and the index in it of each group, by number."""
+        """For each of `parts` that is `GroupColumns`: the part, and group number -> index in the part."""
         return [
             (part, {number: place for place, number in enumerate(part.numbers.tolist())})
             for part in self.parts
@@ -417,16 +417,17 @@ class RuleBook:
         return found
 
     def checked(self, actions: Actions, router: int) -> ActionFacts:
-        """Returns the facts about actions, after checking that they keep the destinations of packets.
+        """Returns the facts about actions, after checking that they do not change destinations of packets.
 
-        They must not copy the ingress port, either: a copy would have effects beyond the rules that test it.
+        They must not copy the ingress port, either: a copy would have effects beyond the rules that test the
+        port.
 
         Args:
             actions: actions of a rule or a bucket.
             router: their switch, for error messages.
 
         Raises:
-            PlanError: an action violates this.
+            PlanError: an action changes a destination or copies the ingress port.
         """
         facts = self._actions.one(actions)
         if facts.forbidden is not None:

@@ -205,7 +205,7 @@ class SwitchModel:
             packet: the packet's fields, including `in_port`, without those of its destination.
             destinations: the numbers of the packets' destinations in the rule book.
             failed_ports: ports that are down; groups avoid them, and output to them is lost.
-            unseen: fields that no rule after the ingress table matches; packets that are sent lack them.
+            unseen: fields that no rule after the ingress table matches; emitted packets lack them.
 
         Returns:
             Treatments of disjoint sets of destinations, which together are all destinations.
@@ -362,7 +362,7 @@ class SwitchModel:
         return ALL_DROPPED, frozenset(ports)
 
     def by_bucket(self, bucket: Bucket, arrival: Arrival) -> BucketOutcomes:
-        """Applies a bucket to a copy of a packet; actions after the group do not see its rewrites.
+        """Applies a bucket to a copy of a packet; actions after the group do not see the bucket's rewrites.
 
         Args:
             bucket: a bucket of a group of this switch.

@@ -28,9 +28,9 @@ class BucketOutcomes(NamedTuple):
     parts: dict[tuple[int, int], Shared]
 
     def shared(self, weight: int, total: int) -> Shared:
-        """Returns the outcomes with their shares of all packets of a group, instead of the bucket's packets.
+        """Returns the outcomes; their shares are of all packets of a group, not of the bucket's packets.
 
-        Groups in which the bucket has the same weights get the same objects, so that later steps can be
+        Groups with the same bucket weight and total get the same objects, so that later steps can be
         cached.
 
         Args:
@@ -84,7 +84,7 @@ class Treatment(NamedTuple):
 
 
 class Handover(NamedTuple):
-    """A packet that rules only rewrite and then pass to a group, which depends on the destination.
+    """A packet that rules only rewrite and then pass to a group that depends on the destination.
 
     Attributes:
         destinations: the numbers of the packet's possible destinations in the rule book.

@@ -68,7 +68,7 @@ def global_ports(tables: ForwardingTables) -> Int32:
 
 
 def ports_of_hosts(inputs: Int32, outputs: Int32) -> Int32:
-    """Returns the port of each host, int32 array, (H,).
+    """Returns the port of each host: int32 array, (H,).
 
     Args:
         inputs: `State.inputs`.

@@ -212,7 +212,7 @@ def _has_room(state: State, target: int) -> bool:
 
 @inlined
 def _request_outputs(state: State, tick: int) -> int:
-    """Requests the output of one channel of every ready input; returns the number of requested outputs."""
+    """Lets one channel of every ready input request its output; returns the number of requested outputs."""
     shift, channels = state.settings[CHANNEL_SHIFT], state.settings[CHANNELS]
     slot = tick & (len(state.wheel) - 1)
     inputs = list_events(state, state.wheel[slot, INPUTS], state.next_input)
@@ -340,7 +340,7 @@ def _grant(state: State, tick: int, cycle: int, requested: int) -> None:
 
 @inlined
 def _prefetch_grants(state: State, begin: int, end: int) -> None:
-    """Prefetches the rows of the next outputs, queues and packets, which may have been evicted meanwhile."""
+    """Prefetches the rows of the next outputs, queues and packets, as caches may have evicted them."""
     shift = state.settings[CHANNEL_SHIFT]
     for index in range(begin, end):
         prefetch(state.outputs, state.requested[index])

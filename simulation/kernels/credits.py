@@ -72,7 +72,7 @@ def return_credits(state: State, tick: int, cycle: int) -> None:
 
 @inlined
 def _prefetch_credits(state: State, one: int, place: int, end: int) -> int:
-    """Prefetches the queues and senders of the next credits; returns the index in the ring after these."""
+    """Prefetches the queues and senders of the next credits; returns the ring index that follows them."""
     size = state.credits.shape[1]
     last = min(place + BLOCK, size if end < place else end)
     for index in range(place, last):

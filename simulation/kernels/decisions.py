@@ -53,7 +53,7 @@ _CONGESTION_COST = 1 << 40  # of a congested global link; higher than the cost o
 
 @inlined
 def lookup_index(state: State, layer: int, router: int, key: int) -> int:
-    """Returns the index in `State.lookups` of a layer's entry for a key at a router.
+    """Returns the index in `State.lookups` for a key at a router, in a lookup layer.
 
     Args:
         state: the simulation.
@@ -135,13 +135,13 @@ def _cost(state: State, outcome: int, hops: int, destination: int) -> int:
 
 @inlined
 def _detour(state: State, first: int, end: int, number: int) -> int:
-    """Returns the index in `State.detours` of the detour with a given number, counted over all bundles.
+    """Returns the index in `State.detours` of a detour, given its position among all detours of a choice.
 
     Args:
         state: the simulation.
         first: first bundle in which the detour may be.
         end: end of these bundles.
-        number: the number of the detour.
+        number: the detour's position, from 0, counted over all bundles.
     """
     while end - first > 1:
         middle = (first + end) >> 1
@@ -193,7 +193,7 @@ def _is_first_global_link_congested(state: State, outcome: int, destination: int
 def _is_congested(state: State, port: int) -> bool:
     """Returns whether a global link is congested.
 
-    It is if its occupancy exceeds twice the mean occupancy of its router's global links plus MARGIN.
+    It is congested if its occupancy exceeds twice the mean over its router's global links plus MARGIN.
     """
     router, links, used = state.inputs[port, OWNER], 0, 0
     for other in range(state.first_ports[router], state.first_ports[router + 1]):
@@ -205,7 +205,7 @@ def _is_congested(state: State, port: int) -> bool:
 
 @inlined
 def _next_outcome(state: State, outcome: int, destination: int) -> int:
-    """Follows an outcome to the next router and returns the packet's first outcome there; DROP at the end."""
+    """Follows an outcome to the next router and returns the first outcome there; DROP at the path's end."""
     router = state.inputs[state.outputs[state.outcomes[outcome, OUT_PORT], PEER], OWNER]
     tag, layer, following = state.outcomes[outcome, OUT_TAG], state.settings[UNTAGGED], DROP
     if tag == router:

@@ -1,8 +1,8 @@
 """Kernel of the emulation's switches: tail-drop output queues, served at the rate of a token bucket.
 
 A queue needs no memory: packets leave a port at known times, so the earliest departure time of the next
-packet implies the queue's length. A packet moves on with its first bit, as in the emulation, whose links have
-no propagation delay: its latency ends when it leaves the last queue.
+packet implies the queue's length. As in the emulation, links have no propagation delay, and a packet reaches
+the next router with its first bit: its latency ends when it leaves the last queue.
 
 A link transmits one flit per cycle, and a cycle has SPEEDUP ticks.
 """
@@ -213,7 +213,7 @@ def _count_overflow(state: State, packet: int, output: int, tick: int) -> None:
 
 @inlined
 def _update_occupancies(state: State, port: int, tick: int) -> None:
-    """Updates `State.used`, the flits that wait at each output, for the router that has the given port."""
+    """Updates `State.used` (the flits that wait at an output) for all outputs of a port's router."""
     router = state.inputs[port, OWNER]
     for output in range(state.first_ports[router], state.first_ports[router + 1]):
         allowed = state.outputs[output, LINK_FREE] - state.settings[BURST]

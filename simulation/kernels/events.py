@@ -1,4 +1,4 @@
-"""Events: linked lists of packets, inputs, outputs or hosts that start in the slots of a timing wheel."""
+"""Events: packets, inputs, outputs or hosts, in linked lists that start in the slots of a timing wheel."""
 
 from __future__ import annotations
 

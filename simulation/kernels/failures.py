@@ -83,7 +83,7 @@ def _cut_packets(state: State, broken: Any) -> None:
 
 @inlined
 def _reroute_heads(state: State, broken: Any) -> None:
-    """Adds the heads of queues that wait for failed outputs to the heads that are to be routed."""
+    """Adds the queues that wait for failed outputs to `State.new_heads`, so that their heads are rerouted."""
     queues, shift, new = state.queues, state.settings[CHANNEL_SHIFT], state.counts[NEW_HEADS]
     for index in range(new):
         queues[state.new_heads[index], OUTPUT] = NONE  # not routed yet: OUTPUT belongs to the packet before

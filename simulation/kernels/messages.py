@@ -1,8 +1,8 @@
 """Messages of an application: each is sent after its dependencies have arrived and its computation is done.
 
 A host sends its ready messages one after the other, in the order in which they became ready, packet by
-packet. A message without packets is a computation: it ends when its time has passed. A timing wheel has the
-cycles in which messages are due, to be sent or to have arrived.
+packet. A message without packets is a computation: it ends when its time has passed. A timing wheel lists the
+messages that are due in each cycle: they become ready to send, or have arrived.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ def start_messages(state: State, cycle: int) -> None:
 
     Args:
         state: the simulation; the cycles of its messages are relative to the application's start.
-        cycle: the current cycle, in which the application starts; no messages were released in it yet.
+        cycle: the current cycle, in which the application starts and no message has been released yet.
     """
     for message in range(len(state.messages)):
         state.messages[message, DUE_CYCLE] += cycle
@@ -150,7 +150,7 @@ def send_packet(state: State, host: int, packet: int) -> int:
 
 @inlined
 def arrive(state: State, packet: int, cycle: int) -> None:
-    """Counts the arrival of a message's packet; plans the message's completion after the last one.
+    """Counts the arrival of a message's packet; after the last packet, plans the message's completion.
 
     Args:
         state: the simulation.
@@ -166,7 +166,7 @@ def arrive(state: State, packet: int, cycle: int) -> None:
 
 @inlined
 def plan_message(state: State, message: int, now: int) -> None:
-    """Plans a visit to a message when it is due, or earlier if that is beyond the wheel's range.
+    """Plans a visit to a message in the cycle when it is due, or earlier if that is beyond the wheel's range.
 
     Args:
         state: the simulation.

@@ -1,7 +1,7 @@
 """Routing of heads: the output and virtual channel of a packet that has reached the front of its queue.
 
-Forwarding tables define where a packet may go (`simulation.tables.model`). Where they leave the source router
-a choice of paths, the decision law chooses (`simulation.kernels.decisions`).
+Forwarding tables define where a packet may go (`simulation.tables.model`). If they offer the source router
+several paths, the decision law chooses (`simulation.kernels.decisions`).
 """
 
 from __future__ import annotations
@@ -209,7 +209,7 @@ def route(state: State, queue: int, port: int, packet: int) -> bool:
 def output_of(state: State, port: int, packet: int) -> int:
     """Returns the output through which a packet leaves a router, or NONE if it is dropped.
 
-    Also writes the packet's tag and flags, as they are after the router.
+    Also writes the tag and flags with which the packet leaves the router.
 
     Args:
         state: the simulation.

@@ -83,7 +83,7 @@ def plan_source(state: State, host: int, cycle: int, now: int) -> None:
 
 @inlined
 def next_gap(state: State, host: int) -> int:
-    """Draws the time between the generation of two packets, in 1/65,536 cycles.
+    """Draws the time between the generation of two successive packets, in 1/65,536 cycles.
 
     Args:
         state: the simulation.
@@ -228,7 +228,7 @@ def _prefetch_hosts(state: State, begin: int, end: int) -> None:
 
 @inlined
 def _start_messages(state: State, cycle: int) -> None:
-    """Plans visits to the sources that had no messages to send before this cycle."""
+    """Releases ready messages, and plans visits to the sources that had none to send until now."""
     for index in range(release(state, cycle)):
         host = state.message_hosts[index]
         state.hosts[host, NEXT_GENERATED] = waiting_since(state, host) << TIME_BITS

@@ -212,8 +212,8 @@ class State(NamedTuple):
         first_ports: (N + 1,): first port of each router.
         inputs: (ports, columns).
         outputs: (ports, columns).
-        used: (ports,): flits sent by an output that still occupy the buffer at the other end (drop: that wait
-            in its queue).
+        used: (ports,): flits sent by an output that still occupy the buffer at the other end (drop:
+            flits that wait in the output's queue).
         global_ports: (ports,): 1 if the output's link leads out of a cluster, else 0.
         queues: (queues, columns).
         hosts: (H, columns).
@@ -238,8 +238,9 @@ class State(NamedTuple):
         gaps: cumulative thresholds in units of 2^-32: a gap is longer than `MIN_GAP + k` cycles if a random
             number is at least `gaps[k]`. A number above all thresholds adds as many cycles as there are
             thresholds, and another number is drawn.
-        guide: (257, columns): first k to search for a number's upper 8 bits, and quantiles of the fractional
-            part of a gap (`simulation.sources.cycle_fractions`).
+        guide: (257, columns): row i has the k at which the search in `gaps` starts for random numbers whose
+            upper 8 bits are i, and a quantile of the fractional part of a gap
+            (`simulation.sources.cycle_fractions`).
         shares: (shares, 2): cumulative share of a source's destinations up to this one in units of 2^-32, and
             the destination host.
         hot_hosts: hosts that receive the hot packets.

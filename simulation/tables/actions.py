@@ -135,7 +135,7 @@ def check_effect(effect: ActionEffect, router: int) -> None:
         router: the switch that has the list, for the error message.
 
     Raises:
-        PlanError: they cannot express it.
+        PlanError: forwarding tables cannot express it.
     """
     if effect.problem:
         raise inexpressible(router, effect.problem)

@@ -127,7 +127,7 @@ def next_hop_of(topology: Topology, router: int, port: int, packet: Packet) -> N
         topology: the graph of routers.
         router: the switch's router.
         port: the port through which the packet leaves.
-        packet: its fields as it leaves.
+        packet: the packet's fields as it leaves.
     """
     vlan = packet["vlan_vid"]
     tag = NO_TAG if vlan == NO_VLAN else router_of_tag(vlan)
@@ -161,7 +161,7 @@ def check_against_walk(
     seed: int = 0,
     failure: Failure = NO_FAILURE,
 ) -> None:
-    """Checks that forwarding tables treat random packets at random switches like the plan's rules.
+    """Checks that forwarding tables treat random packets at random switches as the plan's rules do.
 
     Args:
         plan: the plan.
@@ -205,7 +205,7 @@ def used_tags(tables: ForwardingTables) -> npt.NDArray[np.bool_]:
         tables: forwarding tables.
 
     Returns:
-        (2, N): [mark, router], whether packets may have that mark and a tag with that router.
+        (2, N): entry [mark, router]: whether packets may have that mark and a tag that names that router.
     """
     choices, adaptive = tables.choices, tables.adaptive
     outcomes = np.diff(choices.starts)

@@ -35,7 +35,7 @@ def compile_tables(
     Args:
         plan: the plan.
         failure: the links and routers that are down.
-        candidates: whether the tables list the candidates of adaptive groups in their order.
+        candidates: whether the tables list the candidates of adaptive groups in the groups' order.
 
     Raises:
         PlanError: forwarding tables cannot express the plan's treatment of packets.
@@ -52,7 +52,7 @@ class PlanCompiler:
 
         Args:
             plan: the plan, which must not change.
-            candidates: whether tables list the candidates of adaptive groups in their order.
+            candidates: whether tables list the candidates of adaptive groups in the groups' order.
         """
         self._plan = plan
         self._rules = PlanRules(plan)
@@ -236,7 +236,7 @@ def _adaptive(switches: Sequence[SwitchTables], choice_starts: Numbers) -> Adapt
 
 
 def _shifted(choices: Numbers, start: int) -> Numbers:
-    """Converts numbers of a switch's choices to numbers in the whole fabric."""
+    """Converts the numbers of choices within a switch to numbers within the whole fabric."""
     return np.where(choices >= 0, choices + start, NO_CHOICE)
 
 

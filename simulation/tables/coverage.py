@@ -1,4 +1,4 @@
-"""Coverage of matches: the destination routers whose hosts they match, all or some of them."""
+"""Coverage of matches: for each match, the routers to whose hosts, all or some, it applies."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class Coverage:
         """Lists the routers that each match covers, as pairs; a match that covers all destinations has none.
 
         Args:
-            matches: the numbers of matches.
+            matches: the matches, by number.
 
         Returns:
             For each pair, the index of its match in `matches`, ascending, and its router.
@@ -114,8 +114,8 @@ class CoverageFinder:
         """Yields groups of matches with the same pair of masks.
 
         Yields:
-            The numbers of the matches; the class of each host, where hosts whose masked addresses are equal
-            form a class; and the class that each match covers, or -1.
+            The numbers of the matches; the class of each host (hosts with equal masked addresses form a
+            class); and the class that each match covers, or -1.
         """
         pairs = np.stack([masks["ipv4_dst"], masks["eth_dst"]])
         remaining = np.arange(pairs.shape[1])

@@ -44,9 +44,9 @@ class Detours:
         minimal: (choices,): key of the minimal path.
         minimal_hops: (choices,): hops of the minimal path, in 1/256.
         bundle_starts: (choices + 1,): first bundle of each choice.
-        bundle_keys: (bundles,): key of the choice among a bundle's outputs.
+        bundle_keys: (bundles,): key of a choice whose outcomes are the bundle's outputs.
         bundle_detours: (bundles,): first detour of each bundle; equal bundles share their detours.
-        bundle_sizes: (bundles,): number of detours in each bundle.
+        bundle_sizes: (bundles,): how many detours each bundle has.
         keys: distinct keys of candidates; LOST_KEY for dead ones.
         detours: (detours,): index in `keys`; of a small type to save memory.
         hops: (detours,): hops of each detour, in 1/256; None if all are 0.
@@ -184,7 +184,7 @@ def _shared(detours: Numbers | Int32, starts: Numbers) -> _Shared:
     """Deduplicates bundles with equal detours.
 
     Under UGAL_PF, the groups of a switch have the same detours except those through one port. Without
-    deduplication there are sixteen times as many detours, which do not fit into the processor's caches.
+    deduplication there would be sixteen times as many detours: too many for the processor's caches.
 
     Args:
         detours: a number that identifies each detour.

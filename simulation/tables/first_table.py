@@ -82,7 +82,7 @@ class FirstTable:
         return self._only_start(best, Packet(NO_TAG, 0, Ingress.HOST))
 
     def _ingress_rules(self) -> tuple[Numbers, Numbers]:
-        """Returns the first table's rules for IPv4 packets, and their ingress ports as output numbers."""
+        """Returns the first table's rules for IPv4 packets, and the output numbers of their ingress ports."""
         numbers = self._numbers
         columns, match = self._plan.matches, self._plan.rules.match[numbers]
         ipv4 = columns.accepts[0][match] | columns.accepts[1][match]

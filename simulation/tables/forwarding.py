@@ -35,7 +35,7 @@ class SwitchTables:
     """The forwarding of one switch, with choices numbered from 0.
 
     Attributes:
-        rows: for each kind of arrival, this switch's row of the array of that name in `ForwardingTables`.
+        rows: kind of arrival -> this switch's row of the array that the kind names in `ForwardingTables`.
         delivered: for each of the router's hosts, whether packets to it are delivered.
         choices: the outcomes of the choices, with numbers of the router's outputs instead of links.
         adaptive: the adaptive choices, with numbers of choices instead of keys; None if there are none.
@@ -52,7 +52,8 @@ class EmittedTags:
     """The tags and marks that packets may have when they leave a switch.
 
     Attributes:
-        tags: (2, N): [mark, router], whether packets may have that mark and a tag with that router.
+        tags: (2, N): entry [mark, router]: whether packets may have that mark and a tag that names that
+            router.
         marked: whether untagged packets may be marked.
     """
 
@@ -142,7 +143,7 @@ class SwitchForwarding:
         return self._rules.chooses_after_tag
 
     def check_tags(self, arrival: Arrival, tags: Flags) -> None:
-        """Checks that tags alone determine how packets are forwarded, and that the router removes its tag.
+        """Checks that tags alone determine how packets are forwarded, and that routers remove their own tag.
 
         Args:
             arrival: TAGGED or MARKED_TAGGED.
@@ -204,7 +205,7 @@ class SwitchForwarding:
         return keys
 
     def _keys(self, actions: Numbers, packet: Packet, tags: Numbers | None = None) -> Numbers:
-        """Returns, for each action list, the key of the choice of packets that reach the list.
+        """Returns, for each action list, the key of the choice for packets that reach the list.
 
         Args:
             actions: the numbers of the action lists.
@@ -266,7 +267,7 @@ class SwitchForwarding:
         return self._shapes.add(shape), tag, mark, cleared
 
     def _special_key(self, target: int, packet: Packet) -> int:
-        """Returns the key of a target that is an adaptive group (-2 - a) or has several tags or marks."""
+        """Returns the key of an adaptive group (-2 - a) or of a target with different tags or marks."""
         group = self._groups.adaptive_group(target)
         if group is None:
             outcomes = self._groups.outcomes(target)
@@ -295,7 +296,8 @@ class SwitchForwarding:
 
         Args:
             arrivals: the kinds of arrivals, in the order of `Arrival`.
-            tags: (2, N): [mark, router], whether arriving packets may have that mark and that router's tag.
+            tags: (2, N): entry [mark, router]: whether arriving packets may have that mark and a tag that
+                names that router.
         """
         key = (*arrivals, tags.tobytes())
         if key not in self._emitted_tags:

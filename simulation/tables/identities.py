@@ -40,7 +40,7 @@ _ALIGNMENT = 4  # low bits of an address, which are always 0
 class IdentityTable:
     """Numbers objects by identity, in the order of their first lookup.
 
-    A hash table with one slot per hash serves most lookups at once; collisions are resolved one by one in a
+    A hash table with one slot per hash answers most lookups directly; collisions are resolved one by one in a
     dictionary. Callers must keep the objects alive, or their identities could be reused.
     """
 

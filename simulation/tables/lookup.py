@@ -39,7 +39,7 @@ class SwitchRules:
             router: the switch's router.
             routers: N, the number of routers.
             outputs: the router's outputs.
-            hosts: the numbers of the router's hosts.
+            hosts: the range of the router's host numbers.
         """
         self._plan = plan
         self._router = router
@@ -82,8 +82,8 @@ class SwitchRules:
     def from_link_tagged(self, mark: int) -> Treatments:
         """Returns the treatment of tagged packets from other routers, by tag.
 
-        For the router's own tag, the treatment is DROPPED if the router removes this tag (and, if the packets
-        are marked, forwards them like untagged ones afterwards), else UNCERTAIN.
+        For the router's own tag, the entry is only a flag: DROPPED if the router removes this tag (and then
+        forwards marked packets like untagged ones), else UNCERTAIN.
 
         Args:
             mark: 1 for packets that were rerouted, else 0.
@@ -127,7 +127,7 @@ class SwitchRules:
         return popped is not None and not self._is_untagged(popped, 0)
 
     def _after_tag(self, mark: int) -> Treatments | None:
-        """Returns the treatment of packets after the router has removed its tag; None if it keeps the tag."""
+        """Returns the treatment of packets after the router has removed its own tag; None if it does not."""
         start = self._first.link_start(Packet(KEPT, mark, Ingress.LINK))
         popped = None if start is None else self._tag_treatments(*start).popped
         return None if popped is None else self._treatments(*popped)
@@ -156,7 +156,7 @@ class SwitchRules:
     def _follow(
         self, best: Numbers, packet: Packet, treat: Callable[[Table, Packet], Treatments]
     ) -> Treatments:
-        """Returns the treatment of packets by rules and by the tables in which they continue.
+        """Returns the treatment of packets by rules and by the tables to which the rules pass them.
 
         Args:
             best: the rule that applies to each column of the treatment; -1 for none.
@@ -235,12 +235,12 @@ class SwitchRules:
         return best
 
     def _fill(self, best: Numbers, columns: slice, for_all: Numbers) -> None:
-        """Enters a rule that matches all destinations in each column without a rule of at least its priority.
+        """Writes the last rule of `for_all` into columns that have no rule or one of lower priority.
 
         Args:
-            best: the best rule so far for each destination or tag; it is updated.
+            best: the best rule so far for each destination or tag; updated in place.
             columns: the range of `best` to update.
-            for_all: rules that match all destinations, by ascending priority; the last one is entered.
+            for_all: rules that match all destinations, by ascending priority.
         """
         if len(for_all):
             priority, top = self._plan.rules.priority, int(for_all[-1])
@@ -344,7 +344,7 @@ class _TagTreatments:
     """The treatment of tagged packets.
 
     Attributes:
-        treatments: the treatment by the router that the tag names.
+        treatments: the treatment for each router that the tag may name.
         popped: the next table and the packet as it arrives there, if the router removes its own tag; else
             None.
     """

@@ -2,7 +2,8 @@
 
 A packet carries its destination, a tag with its intermediate router, and a mark if it was rerouted. A switch
 uses these to look up a choice. A choice has one or more outcomes, among which packets are distributed by
-weight. An adaptive choice has detours in addition to its minimal path; the simulator's decision law selects.
+weight. An adaptive choice has detours in addition to its minimal path; the simulator's decision law selects
+the path.
 
 Directed links are numbered as in `topology.base`: router by router, in the order of the neighbours. The
 tables contain no port numbers.
@@ -59,11 +60,11 @@ class AdaptiveChoices:
         bundle_starts: (adaptive + 1,).
         bundle_choices: (bundles,): a choice with the outputs of all detours of the bundle as outcomes.
         bundle_detours: (bundles,): first detour of each bundle.
-        bundle_sizes: (bundles,): number of detours in each bundle, at least 1.
+        bundle_sizes: (bundles,): how many detours each bundle has, at least 1.
         detours: (detours,): choice of each detour, in `Choices`.
         detour_hops: (detours,): mean hops of each detour, in 1/256; 0 if no decision law needs them.
         routers: (adaptive,): router of each adaptive choice.
-        groups: (adaptive,): number of its group in the plan.
+        groups: (adaptive,): number of each adaptive choice's group in the plan.
         candidate_starts: (adaptive + 1,); (1,) if the tables were compiled without candidates.
         candidates: (candidates,): choice of each candidate, in the order of the group, the minimal path
             first; NO_CHOICE if it is dead.

@@ -1,6 +1,6 @@
 """Outcomes of a switch's groups: the outputs through which packets leave, their rewrites and weights.
 
-Groups do not match packets. Tags and marks of their outcomes are therefore relative to the incoming packets.
+Groups have no matches. Tags and marks of their outcomes are therefore relative to those of incoming packets.
 """
 
 from __future__ import annotations

@@ -144,7 +144,8 @@ def common(outcomes: Outcomes) -> tuple[int, int, Outcomes]:
         outcomes: any outcomes.
 
     Returns:
-        Tag, mark and the outcomes with KEPT instead; KEPT, KEPT and the unchanged outcomes if they differ.
+        The tag, the mark, and the outcomes with KEPT in their place; if tags or marks differ, KEPT, KEPT and
+        the unchanged outcomes.
     """
     changes = {(one.tag, one.mark) for one in outcomes if one.output != NO_OUTPUT}
     if len(changes) != 1:

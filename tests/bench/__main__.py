@@ -13,6 +13,7 @@ from __future__ import annotations
 import sys
 import traceback
 from concurrent.futures import ProcessPoolExecutor
+from functools import partial
 from multiprocessing import get_context
 from pathlib import Path
 
@@ -104,8 +105,7 @@ MAKERS: dict[str, RowMaker] = {
     "web-size": web_rows.sizes,
     "trust-fuzz": trust_rows.fuzz,
     "trust-defaults": trust_rows.defaults,
-    "before-er17": before.up_er17,
-    "before-er31": before.up_er31,
+    **{f"before-{name}": partial(before.compared, name) for name in before.COMMANDS},
 }
 RESULTS = Path("results/bench.json")
 

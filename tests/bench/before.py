@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 import re
 import subprocess
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -27,37 +28,48 @@ _MAX_INCREASE = 0.05
 
 @dataclass(frozen=True)
 class Cost:
-    """What a command took: processor time in seconds, and memory at its peak in bytes."""
+    """What a command took: wall and processor time in seconds, and memory at its peak in bytes."""
 
+    wall_s: float
     processor_s: float
     peak_bytes: int
 
 
-def up_er17() -> list[Row]:
-    """ER_17: 307 switches, up and down again."""
-    return _up(17)
+# What `before-er7` and so on time: a title, and the words after `polarlab`.
+_UP = ("--link-rate", "20Mbit", "--exec", "h1_1 true")
+COMMANDS = {
+    "er7": ("ER_7 up and down", ("up", "polarfly", "--q", "7", *_UP)),
+    "er17": ("ER_17 up and down", ("up", "polarfly", "--q", "17", *_UP)),
+    "er31": ("ER_31 up and down", ("up", "polarfly", "--q", "31", *_UP)),
+    "simulate-er7": (
+        "ER_7 simulated, with figures",
+        ("simulate", "polarfly", "--q", "7", "--hosts", "4", "--load", "0.5"),
+    ),
+    "simulate-er31": (
+        "ER_31 simulated, with figures",
+        ("simulate", "polarfly", "--q", "31", "--hosts", "16", "--load", "0.5"),
+    ),
+    "verify-er31": ("ER_31 planned and proven", ("verify", "polarfly", "--q", "31", "--routing", "min")),
+}
 
 
-def up_er31() -> list[Row]:
-    """ER_31: 993 switches, up and down again."""
-    return _up(31)
+def compared(name: str) -> list[Row]:
+    """What a command takes now and took at the older commit, run in turn.
 
-
-def _up(q: int) -> list[Row]:
-    words = ("up", "polarfly", "--q", str(q), "--link-rate", "20Mbit", "--exec", "h1_1 true")
+    Args:
+        name: one of `COMMANDS`.
+    """
+    title, words = COMMANDS[name]
     costs: dict[Path, list[Cost]] = {older_tree(): [], ROOT: []}
     for _ in range(_TIMES):
         for tree, measured in costs.items():
             measured.append(_cost(tree, *words))
     before, after = costs.values()
     return [
+        _row(f"{title}: wall time", "s", [[one.wall_s for one in c] for c in (before, after)]),
+        _row(f"{title}: processor time", "s", [[one.processor_s for one in c] for c in (before, after)]),
         _row(
-            f"ER_{q} up and down: processor time",
-            "s",
-            [[one.processor_s for one in c] for c in (before, after)],
-        ),
-        _row(
-            f"ER_{q} up and down: memory at the peak",
+            f"{title}: memory at the peak",
             "GiB",
             [[one.peak_bytes / _GIB for one in c] for c in (before, after)],
         ),
@@ -101,10 +113,12 @@ def _cost(tree: Path, *words: str) -> Cost:
     with _control_group() as group, memory.watched():
         # The shell joins the group, and so does all that it starts.
         join = ["sh", "-c", f'echo 0 > {group}/cgroup.procs; exec "$@"', "join", ".venv/bin/polarlab", *words]
+        started = time.perf_counter()
         subprocess.run(join, cwd=tree, check=True, capture_output=True)
+        wall_s = time.perf_counter() - started
         used = re.search(r"usage_usec (\d+)", (group / "cpu.stat").read_text())
     assert used
-    return Cost(int(used[1]) / 1e6, memory.peak_bytes)
+    return Cost(wall_s, int(used[1]) / 1e6, memory.peak_bytes)
 
 
 @contextmanager

@@ -2,9 +2,9 @@
 
 Links are divided into classes, such as the local and global links of a dragonfly. With p hosts at every
 router, uniform traffic to all hosts and minimal paths, a class with d directed links per router carries p m
-packets per router and packet time, where m is the mean number of its hops on a path. If p > d / m, the class
-saturates before the hosts reach their full injection rate. A topology is balanced if all of its classes allow
-the same whole number of hosts.
+packets per router per packet time, where m is the mean number of hops over its links on a path. If p > d / m,
+the class saturates before the hosts reach their full injection rate. A topology is balanced if all of its
+classes allow the same whole number of hosts.
 
 Source: derived here from the load of links under uniform traffic; equations (2) to (5) of Camarero, Vallejo,
 Beivide, "Topological Characterization of Hamming and Dragonfly Networks and Its Implications on Routing"
@@ -44,7 +44,7 @@ class LinkClass:
 
 @dataclass(frozen=True)
 class Balance:
-    """The numbers of hosts that a topology supports under uniform traffic.
+    """How many hosts per router a topology supports under uniform traffic, in total and by class of links.
 
     Attributes:
         hosts: the largest number of hosts per router at which every class of links can

@@ -1,10 +1,10 @@
 """Bisection: a search for two halves of the routers with hosts that have few links between them.
 
 Routers without hosts, such as the upper ones of a fat tree, are placed on the side that cuts fewer links. The
-search proves no minimum; the number of links is an upper bound of the bisection width. It makes Kernighan-Lin
+search does not prove a minimum; its result is an upper bound on the bisection width. It makes Kernighan-Lin
 passes from halves in router order and along smooth random vectors. If METIS is installed (extra `paper`),
-METIS searches, too, and the better halves are used. METIS finds worse halves in families with structure, such
-as PolarStar.
+METIS searches, too, and the better halves are used. In families with structure, such as PolarStar, METIS
+finds worse halves than these passes.
 
 Source: Kernighan and Lin, "An Efficient Heuristic Procedure for Partitioning Graphs" (1970); Karypis and
 Kumar, "A Fast and High Quality Multilevel Scheme for Partitioning Irregular Graphs" (1998).
@@ -35,13 +35,13 @@ Sides = npt.NDArray[np.bool_]
 
 @dataclass(frozen=True)
 class Bisection:
-    """Halves of a topology's routers that have hosts, and the links between them.
+    """Two halves of the routers with hosts, and the links between these halves.
 
     Attributes:
         cut: number of links between the halves, counting parallel links individually.
         links: number of all links.
         halves: number of routers with hosts in each half, the larger first.
-        method: METIS or OWN.
+        method: METIS or OWN (Kernighan-Lin).
         seeds: number of searches per method; this bisection is the best of them all.
     """
 
@@ -103,7 +103,7 @@ def bisect(topology: Topology, seeds: int = 8, method: str | None = None) -> Bis
 
 
 def _best_side(weights: csr_matrix, hosting: Sides, method: str, seeds: int) -> Sides:
-    """Runs one search for each seed by one method, and returns the halves that cut the fewest links."""
+    """Runs one search per seed with one method, and returns the halves with the fewest links between them."""
     search: Callable[[csr_matrix, Sides, int], Sides] = _metis_sides if method == METIS else _pass_sides
     candidates = [_place_hostless(weights, hosting, search(weights, hosting, seed)) for seed in range(seeds)]
     halved = (side for side in candidates if is_halved(side[hosting]))
@@ -113,7 +113,8 @@ def _best_side(weights: csr_matrix, hosting: Sides, method: str, seeds: int) -> 
 def _place_hostless(weights: csr_matrix, hosting: Sides, side: Sides) -> Sides:
     """Divides the routers without hosts so that the fewest links are cut, by a maximum flow.
 
-    The routers with hosts stay. Source: Ford and Fulkerson, "Maximal Flow through a Network" (1956).
+    The routers with hosts stay on their sides. Source: Ford and Fulkerson, "Maximal Flow through a Network"
+    (1956).
     """
     if hosting.all():
         return side
@@ -173,7 +174,7 @@ def is_halved(side: Sides) -> bool:
 
 
 def _metis_sides(weights: csr_matrix, hosting: Sides, seed: int) -> Sides:
-    """Returns the halves found by METIS; if their sizes differ, moves routers until they are equal."""
+    """Returns the halves found by METIS, after moving routers if the sizes differ by more than 1."""
     import pymetis
 
     adjacency: Any = pymetis.CSRAdjacency(weights.indptr.tolist(), weights.indices.tolist())
@@ -189,7 +190,7 @@ def _metis_sides(weights: csr_matrix, hosting: Sides, seed: int) -> Sides:
 
 
 def _balanced(weights: csr_matrix, hosting: Sides, side: Sides) -> Sides:
-    """Moves routers with hosts from the larger to the smaller set until both have the same size."""
+    """Returns the sets after moving routers with hosts to the smaller set until sizes differ by at most 1."""
     side = side.copy()
     while not is_halved(side[hosting]):
         larger = 2 * int(np.count_nonzero(side[hosting])) > int(np.count_nonzero(hosting))

@@ -1,4 +1,4 @@
-"""Resilience: links fail in random order until the graph is disconnected; distances while it is connected.
+"""Resilience: links fail in random order until the graph is disconnected; distances up to then.
 
 Every link is equally likely to fail next; parallel links fail individually. Consider the spanning tree of the
 links that fail last (a maximum spanning tree by failure time). The graph is disconnected as soon as the first
@@ -43,8 +43,9 @@ class Resilience:
     """Shares of failed links that disconnect a graph, over several random orders of failure (runs).
 
     Attributes:
-        shares: float array, runs, ascending: the share of failed links that disconnects the graph.
-        order: int array, links: the numbers of the links in the order in which they fail in the median run.
+        shares: float array, one entry per run, ascending: the share of failed links that disconnects the
+            graph.
+        order: int array, one entry per link: link numbers in the order of failure in the median run.
     """
 
     shares: npt.NDArray[np.float64]
@@ -124,7 +125,7 @@ def failure_orders(topology: Topology, runs: int, seed: int = 1) -> list[npt.NDA
         seed: seed of the random generator; `resilience` uses the same orders for the same seed.
 
     Returns:
-        For each run an int array, links: the numbers of the links in the order of failure.
+        For each run an int array with one entry per link: link numbers in the order of failure.
     """
     random = np.random.default_rng(seed)
     return [random.permutation(topology.links) for _ in range(runs)]
@@ -136,7 +137,7 @@ def survived_failures(routers: int, ends: Ends, order: npt.NDArray[np.int64]) ->
     Args:
         routers: N, the number of routers of a connected graph, at least 2.
         ends: int array, links x 2: the ends of the links.
-        order: int array, links: the links in the order of their failure.
+        order: int array, one entry per link: link numbers in the order of failure.
     """
     from scipy.sparse import csr_matrix
     from scipy.sparse.csgraph import minimum_spanning_tree
@@ -159,7 +160,7 @@ def distances_after(
 
     Args:
         topology: the graph.
-        order: int array, links: the links in the order of their failure (`Resilience.order`).
+        order: int array, one entry per link: link numbers in the order of failure (`Resilience.order`).
         shares: the shares of failed links, each 0 to 1.
 
     Returns:

@@ -23,10 +23,10 @@ MAX_ROUTERS = 5000
 
 @dataclass(frozen=True)
 class RouterClasses:
-    """Classes of the routers of a graph, by descending size, then by lowest router.
+    """Classes of the routers of a graph, sorted by descending size, then by lowest router.
 
     Attributes:
-        class_of: the class of every router: int64, (routers,).
+        class_of: int64 array, N: the class of each router.
         sizes: the number of routers of each class.
         representatives: the lowest router index of each class.
     """

@@ -104,7 +104,7 @@ class Prices:
 
 
 def prices_of(content: Mapping[str, Any]) -> Prices:
-    """Returns the prices in the content of a file.
+    """Returns the prices that a file contains.
 
     Args:
         content: name of each entry of PRICES -> its value; `source` may be missing.

@@ -55,7 +55,7 @@ class Family:
         example: command-line words that name one member.
         group: the group under which the family is listed, one of GROUPS.
         members: function without arguments that yields the members for comparisons by size, in any order;
-            some may be larger than what can be built. None for families without members of many sizes.
+            some may be too large to be built. None for families that are not compared by size.
 
     Examples:
         >>> import networkx as nx
@@ -92,11 +92,11 @@ def carried_hosts(radix: int, diameter: int) -> int:
 
 
 def order_parameter(least: int, most: int, required: bool = True) -> Parameter:
-    """Returns the parameter q of a family with a member for every prime power in a range.
+    """Returns the parameter q of a family that has a member for every prime power in a range.
 
     Args:
         least: the smallest order of the finite field.
-        most: the largest.
+        most: the largest order.
         required: whether it must be given.
     """
     return Parameter(

@@ -1,15 +1,16 @@
 """Graphs from files: GraphML, edge lists and adjacency lists.
 
-A line of an edge list is a link `a b`, optionally followed by data in braces, which are ignored; both
-names have equally many commas, so that `New York,Boston` is not read as `New` and `York,Boston`. A line of an
-adjacency list is a router and its neighbours, `a b c ...`, as networkx writes them. A link that occurs
-several times in an edge list or in GraphML is that many parallel links. In an adjacency list, a link that one
-router lists k times is k parallel links. Routers are numbered in the order of their names, whatever their
-order in the file; numeric names are sorted by value. `from_networkx` numbers them in the order of the nodes.
+A line of an edge list is a link `a b`, optionally followed by data in braces, which are ignored; both names
+must have equally many commas, so that `New York,Boston` is refused, not read as `New` and `York,Boston`. A
+line of an adjacency list is a router and its neighbours, `a b c ...`, as networkx writes them. A link that
+occurs several times in an edge list or in GraphML is that many parallel links. In an adjacency list, a link
+that one router lists k times is k parallel links. Routers are numbered in the order of their names, whatever
+their order in the file; numeric names are sorted by value. `from_networkx` numbers them in the order of the
+nodes.
 
 A node of GraphML may have the attribute `hosts`, its number of hosts; the default is one. The option
 `hosts` multiplies these numbers. If the nodes are 0 .. N - 1 and each has the attribute `label`, as in
-exported graphs, these are the routers' names, and the numbers stay.
+exported graphs, the labels are the routers' names, and the nodes their numbers.
 """
 
 from __future__ import annotations
@@ -103,7 +104,7 @@ class GraphFile(SearchedTopology):
 def _by_value(label: str) -> tuple[int, int, str, str]:
     """Returns a sort key: numeric names first, by their value (of any length), then other names.
 
-    `7` and `07` are two names; the order must be the same in every process.
+    `7` and `07` are different names of equal value; their order must be the same in every process.
     """
     digits = label.lstrip("0")
     is_number = label.isdecimal() and label.isascii()
@@ -132,7 +133,7 @@ _Lines = Iterator[tuple[str, list[str]]]
 
 
 def _words(path: str, text: str) -> _Lines:
-    """Yields (`FILE, line N` for errors, the words of the line) of every non-empty line."""
+    """Yields (`FILE, line N` for errors, words) for every non-empty line."""
     for number, line in enumerate(text.split("\n"), start=1):
         words = line.partition("#")[0].split()
         if words:

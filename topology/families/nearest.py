@@ -46,10 +46,10 @@ def nearest_member(family: Family, radix: int | None, endpoints: int | None) -> 
         endpoints: the number of hosts in the whole network, at least 2; None for any.
 
     Returns:
-        With both, the member with the smallest sum of relative differences. With a radix alone, the member
-        with the most endpoints among those of the nearest radix. With endpoints alone, the member with the
-        smallest radix among those whose number of endpoints differs by at most a tenth, else the nearest.
-        None for a family without members.
+        With radix and endpoints, the member with the smallest sum of relative differences. With a radix
+        alone, the member with the most endpoints among those of the nearest radix. With endpoints alone, the
+        member with the smallest radix among those whose number of endpoints differs by at most a tenth, or
+        else the member with the nearest number. None for a family without members.
     """
 
     def difference(member: Member) -> float:

@@ -23,7 +23,7 @@ def escape_controls(text: str) -> str:
 
 
 def escape_ambiguous(text: str) -> str:
-    r"""Returns a text unchanged if every character is unambiguous, else marked and in Python's ASCII form.
+    r"""Returns a text unchanged if all characters are unambiguous, otherwise marked and escaped as ASCII.
 
     Letters of other alphabets can look like ASCII, and long runs of blanks push text off the screen.
 

@@ -1,8 +1,8 @@
 """Files that other users of the machine can change, and that could make root run their commands.
 
 Experiment files, manifests and lists of programs contain command lines. Root runs those of other users only
-after they have been shown and approved. A file is another user's if that user, a member of a shared group or
-anybody could have changed the file, or a folder or link on the way to it.
+after they have been shown and approved. A file counts as another user's if its permissions, or those of a
+folder or symbolic link on its path, let that user, a group or everybody change it.
 """
 
 from __future__ import annotations
@@ -100,7 +100,7 @@ def _lookup_path(path: Path) -> Iterator[Path]:
 
 
 def _distrust_reason(status: os.stat_result, place: Path) -> str:
-    """Returns why other users may change a file, folder or link, as a clause; empty if they may not."""
+    """Returns a clause that says why others may change a file, folder or link; empty if they may not."""
     user, _ = caller() or (ROOT, ROOT)
     if status.st_uid not in (ROOT, user):
         return f"{place} belongs to {_user_name(status.st_uid)}"

@@ -1,4 +1,4 @@
-"""Import of libraries that search the working folder for settings, and folders for their caches.
+"""Imports libraries that search the working folder for settings, and chooses folders for their caches.
 
 Numba and matplotlib read settings files in the working folder, and numba unpickles its cache. In a folder of
 another user, root would execute code that this user chose.
@@ -36,8 +36,8 @@ _command: list[bool] = []
 def run_as_command() -> None:
     """Marks this process as PolarLab's command line, so that `import_isolated` isolates every library.
 
-    If root runs it, HOME must not be a folder that another user can change, as under `sudo -E`: libraries
-    load pickles and settings from there, which can run programs. HOME is replaced in this case.
+    If root runs it with a HOME that another user can change, as under `sudo -E`, HOME is replaced: libraries
+    load pickles and settings from there, which can run programs.
     """
     _command.append(True)
     if os.geteuid() == ROOT:
@@ -56,10 +56,10 @@ def _leave_homes_of_others() -> None:
 
 
 def import_isolated(name: str, folder: Path) -> None:
-    """Imports a library while another folder is the working folder, where it searches for its settings.
+    """Imports a library with `folder` as the working folder, where the library searches for its settings.
 
     This applies to PolarLab's command line and to every process of root. In any other program, which may want
-    its own settings, nothing is imported here. A library that is already imported stays as it is.
+    its own settings, this function imports nothing. A library that is already imported stays as it is.
 
     Args:
         name: name of the library.
@@ -143,7 +143,7 @@ def _is_roots(path: Path, *, sticky: bool = False) -> bool:
 
     Args:
         path: the folder, without symbolic links in its path.
-        sticky: whether other users may create entries in it.
+        sticky: whether to accept a sticky folder, in which other users can create entries.
     """
     below_exists = True
     for folder in (path, *path.parents):

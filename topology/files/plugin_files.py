@@ -89,7 +89,7 @@ def take_over(files: Sources) -> None:
 
 
 def _run(path: str, content: bytes, shown: str) -> None:
-    """Runs a plug-in file, unless the same content of this path has been run.
+    """Runs a plug-in file, unless this path has already been run with the same content.
 
     Args:
         path: the absolute path of the file.
@@ -119,7 +119,7 @@ class Needed(NamedTuple):
 
     Attributes:
         files: (path, content) of each plug-in file, for `take_over`; empty if no definition is from a file.
-        kept: name of each definition -> the text of its plug-in, for `check_plugins`.
+        kept: name of each definition -> `str` of its plug-in, for `check_plugins`.
     """
 
     files: Sources

@@ -75,7 +75,7 @@ def read_bytes(
 
     Raises:
         FileError: it does not exist, may not be read, is too long or not a regular file.
-        ParameterError: this thread is `expecting` another content.
+        ParameterError: the content differs from what a surrounding `expecting` block requires.
     """
     path = Path(path)
     try:
@@ -91,7 +91,7 @@ def read_bytes(
 
 @contextlib.contextmanager
 def expecting(digests: Mapping[str, str], since: str, remedy: str) -> Iterator[None]:
-    """Refuses to read files in the block whose content has changed.
+    """Within the block, refuses to read files whose content has changed.
 
     The bytes that the reader returns are those that were checked, however often a file is replaced.
 
@@ -113,7 +113,7 @@ def check_unchanged(found: Mapping[str, str], kept: Mapping[str, str], since: st
 
     Args:
         found: path -> SHA-256 of the present content.
-        kept: the same of the earlier content; other files are not checked.
+        kept: path -> SHA-256 of the earlier content; other files are not checked.
         since: clause that names the earlier time, for the error.
         remedy: clause that says what to do.
     """
@@ -123,7 +123,7 @@ def check_unchanged(found: Mapping[str, str], kept: Mapping[str, str], since: st
 
 
 def digest_of(content: bytes | None) -> str:
-    """Returns the SHA-256 of a file in hexadecimal digits; empty without a file."""
+    """Returns the SHA-256 of a file's content in hexadecimal digits; empty for None."""
     return "" if content is None else hashlib.sha256(content).hexdigest()
 
 
@@ -243,7 +243,7 @@ def read_counters(descriptor: int) -> bytes:
     Several reads are needed, because the kernel returns only a few pages in each.
 
     Args:
-        descriptor: the file descriptor; its position does not matter and stays.
+        descriptor: the file descriptor; its position does not matter and is kept.
     """
     chunks, position = [], 0
     while chunk := os.pread(descriptor, _COUNTER_BYTES, position):

@@ -29,7 +29,7 @@ _libc = ctypes.CDLL(None, use_errno=True)
 
 @contextlib.contextmanager
 def rights_of(user: int) -> Iterator[None]:
-    """Runs the block with the rights of a user on files, if this process runs as root.
+    """Runs the block with a user's rights on files, if this process runs as root.
 
     Args:
         user: user ID; for root, nothing changes.
@@ -60,7 +60,7 @@ def rights_of(user: int) -> Iterator[None]:
 
 
 def caller() -> tuple[int, int] | None:
-    """Returns the IDs of the user and the group that called sudo.
+    """Returns the IDs of the user who called sudo and of that user's group.
 
     Returns:
         (user, group); None without sudo, if this process does not run as root, or if an ID is invalid.
@@ -82,7 +82,8 @@ def _groups(user: int, called: tuple[int, int] | None) -> tuple[int, tuple[int, 
 
     Args:
         user: the user's ID.
-        called: user and group of the caller of sudo, whose group replaces the one in the user database.
+        called: (user, group) of the caller of sudo; for that user, this group replaces the one in the user
+            database.
     """
     group = called[1] if called and called[0] == user else None
     try:

@@ -200,7 +200,8 @@ class Folder:
             name: its name, which may include folders; missing ones are created.
 
         Yields:
-            The file, open for writing. If the block fails, it is removed and the older file stays.
+            The file, open for writing. If the block fails, the temporary file is removed and the older one
+            stays.
         """
         above, _, last = name.rpartition("/")
         folder, partial = self.folder(above) if above else self, f".{last}.partial"

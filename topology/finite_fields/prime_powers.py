@@ -11,7 +11,7 @@ def prime_power(order: int) -> tuple[int, int] | None:
     """Factors a prime power into its prime and its exponent.
 
     Args:
-        order: an integer; those below 2, the smallest order of a field, are not prime powers.
+        order: an integer; integers below 2, the smallest order of a field, are not prime powers.
 
     Returns:
         (characteristic, degree) with order = characteristic ** degree; None for any other integer.

@@ -1,8 +1,8 @@
 """Addition and multiplication tables of GF(q), computed by polynomial arithmetic over GF(p).
 
 An element of GF(p^m) is the integer whose base-p digits are the coefficients of a polynomial, the constant
-term first; products are reduced by the Conway polynomial. This makes the numbers of elements, and therefore
-of routers, the same in every installation and in the galois library.
+term first; products are reduced by the Conway polynomial. Elements, and therefore routers, are thus numbered
+in the same way in every installation and in the galois library.
 
 Source: F. Lübeck, "Conway polynomials for finite fields",
 https://www.math.rwth-aachen.de/~Frank.Luebeck/data/ConwayPol

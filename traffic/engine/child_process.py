@@ -1,4 +1,4 @@
-"""Python child processes of this project, which the kernel kills when their parent ends."""
+"""This project's Python child processes, which the kernel kills when their parent ends."""
 
 from __future__ import annotations
 

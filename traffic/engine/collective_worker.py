@@ -232,7 +232,7 @@ class CollectiveWorker:
         return self._job.hosts[self._job.ranks[rank]].name
 
     def _queue_ready_messages(self) -> None:
-        """Queues the segments of messages that may be sent now, each at the connection of its two ranks."""
+        """Queues the segments of messages that may be sent now, on the connections between their ranks."""
         for number in self._iteration.ready:
             message = self._messages.messages[number]
             pair = message.source, message.destination

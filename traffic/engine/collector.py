@@ -113,7 +113,7 @@ class ProbeCounts:
 
         Args:
             buffer: the received frames.
-            receivers: int64 array, frames: index of the host that received each frame.
+            receivers: index of the host that received each frame; int64, shape (frames,).
             clock: the instant of the schedule's start.
 
         Returns:

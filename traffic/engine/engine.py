@@ -69,13 +69,13 @@ def run_traffic(
         folder: folder for their temporary files.
         progress: called several times per second.
         starts: called once, just before the schedule's start, with its clock.
-        steady: criterion that starts the window of a job without one.
+        steady: criterion that starts the window if the job does not define it.
         ends: returns whether to end the window now, ahead of time; packets under way still count.
 
     Raises:
         TrafficError: a process failed before the start.
-        TrafficBroken: a process failed while traffic was running; has the measurements that were saved.
-        TrafficInterrupted: Ctrl-C; has the measurements so far.
+        TrafficBroken: a process failed while traffic was running; the exception has what was saved.
+        TrafficInterrupted: Ctrl-C; the exception has the measurements so far.
     """
     with tempfile.TemporaryDirectory(prefix="traffic-", dir=folder) as temporary:
         paths = {role: Path(temporary, f"{role}.npz") for role in ("collect", "send")}
@@ -130,8 +130,8 @@ def run_collective(
 
     Raises:
         TrafficError: the process failed before the start.
-        TrafficBroken: the process failed while traffic was running; has the remaining measurements.
-        TrafficInterrupted: Ctrl-C; has the measurements so far.
+        TrafficBroken: the process failed while traffic was running; the exception has what was saved.
+        TrafficInterrupted: Ctrl-C; the exception has the measurements so far.
     """
     with tempfile.TemporaryDirectory(prefix="collective-", dir=folder) as temporary:
         path = Path(temporary, "outcome.npz")
@@ -191,8 +191,8 @@ def run_flows(
 
     Raises:
         TrafficError: the process failed before the start.
-        TrafficBroken: the process failed while traffic was running; has the remaining measurements.
-        TrafficInterrupted: Ctrl-C; has the measurements so far.
+        TrafficBroken: the process failed while traffic was running; the exception has what was saved.
+        TrafficInterrupted: Ctrl-C; the exception has the measurements so far.
     """
     with tempfile.TemporaryDirectory(prefix="flows-", dir=folder) as temporary:
         path = Path(temporary, "flows.npz")
@@ -222,7 +222,8 @@ def run_flows(
 class MeasuredWindow:
     """The measurement window of a running job.
 
-    The job defines the window, or it starts when throughput is steady (`SteadyState`). It can be ended early.
+    The job defines the window, or the window starts when throughput is steady (`SteadyState`). It can
+    be ended early.
     """
 
     def __init__(

@@ -37,11 +37,11 @@ class InterfaceCounters:
         self._last = now
 
     def totals(self) -> Numbers:
-        """Returns the counts since the start: hosts x (rx bytes, rx frames, tx bytes, tx frames)."""
+        """Returns each host's counts since the start: hosts x (rx bytes, rx frames, tx bytes, tx frames)."""
         return self._last - self._first
 
     def series(self) -> tuple[Numbers, Numbers]:
-        """Returns the bytes sent and received in each interval: two int64 arrays, intervals x hosts."""
+        """Returns the bytes that hosts sent and received: two int64 arrays, intervals x hosts."""
         steps = np.array(self._steps, np.int64).reshape(-1, *self._last.shape)
         return steps[:, :, 2], steps[:, :, 0]
 

@@ -20,8 +20,8 @@ class HostSocket:
         name, ip: the host's name, and its IPv4 address as an integer.
         interface: the host's own interface, from which its packets are sent.
         namespace_pid: a process in the host's network namespace.
-        switch_interface: the switch's interface to the host. Arrivals are observed there: what it sends
-            arrives at the host, and root on the host cannot change what is seen there.
+        switch_interface: the switch's interface to the host. Arrivals are observed there: every frame that
+            this interface sends reaches the host, and root on the host cannot affect the observation.
         switch_pid: a process in the switch's network namespace.
     """
 
@@ -34,12 +34,12 @@ class HostSocket:
 
     @property
     def sending_place(self) -> tuple[int, str]:
-        """(Process id in the namespace, interface) where the host's packets are sent."""
+        """Where the host's packets are sent: a process in the network namespace, and the interface."""
         return self.namespace_pid, self.interface
 
     @property
     def arrival_place(self) -> tuple[int, str]:
-        """(Process id in the namespace, interface) where the host's arrivals are observed."""
+        """Where the host's arrivals are observed: a process in the network namespace, and the interface."""
         return self.switch_pid, self.switch_interface
 
 
@@ -52,14 +52,15 @@ class TrafficJob:
         schedule: settings of the schedule (`traffic.workload.schedule.schedule_from_dict`).
         template: a probe of this run; all frames have its length.
         run: the run's id in the probes.
-        flows: source ports per host pair.
+        flows: number of source ports per host pair.
         window_ns: start and end of the measurement window, since the schedule's start; None if it is set
             while traffic is running.
-        quiet_ns: time without arrivals until the collector ends, once the last packet was sent.
+        quiet_ns: the collector ends if nothing arrives for this long after the end of sending.
         interval_ns: time step of the series.
         keep_log: whether the collector also logs every packet.
-        watched_flow: the flow, at constant intervals, whose outages are reported live; None for none.
-        settling_ns: time before the window for which a late packet still acts on the window.
+        watched_flow: the flow, sent at constant intervals, whose outages are reported live; None if no
+            flow is watched.
+        settling_ns: how long before the window a late departure still affects the window.
         key: secret key of the probes' tags, which hosts must not learn.
     """
 
@@ -96,7 +97,7 @@ class CollectiveJob:
         template: the first bytes of a frame of this run.
         frame_bytes: maximum frame length.
         run: the run's id in the frames.
-        flows: source ports per host pair.
+        flows: number of source ports per host pair.
         seed: seed of the data and of the packets' flows.
         max_in_flight: maximum number of unacknowledged packets from one rank to another.
         acknowledge_after_ns: maximum delay of an acknowledgement, which waits for more packets.

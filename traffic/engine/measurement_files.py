@@ -1,4 +1,4 @@
-"""Files with the measurements of traffic processes (.npz), which their parent reads."""
+"""Files (.npz) of traffic processes with their measurements, which the parent process reads."""
 
 from __future__ import annotations
 

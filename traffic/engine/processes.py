@@ -1,4 +1,4 @@
-"""Control of the traffic processes by their parent: starting them, sending jobs, waiting, and killing."""
+"""Control of the traffic processes by their parent: starts them, sends jobs, waits for them, kills them."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class TrafficError(PolarLabError):
 
 
 class TrafficMisused(TrafficError, UsageError):
-    """A traffic process failed on a wrong request, such as a failing plug-in."""
+    """A traffic process failed because of a wrong request, such as a failing plug-in."""
 
 
 @dataclass(frozen=True)
@@ -117,7 +117,7 @@ class TrafficProcess:
 
     @property
     def misused(self) -> bool:
-        """Whether the process failed on a wrong request."""
+        """Whether the process failed because of a wrong request."""
         return self._process.returncode == Status.USAGE
 
     def send_job(self) -> None:
@@ -253,7 +253,7 @@ def run_until_done(
 
     Raises:
         TrafficError: a process failed before the start.
-        TrafficMisused: a process failed on a wrong request.
+        TrafficMisused: a process failed because of a wrong request.
     """
     clock = clock_in(_LEAD_NS)
     for process in processes:

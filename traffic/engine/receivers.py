@@ -22,7 +22,7 @@ class Receivers:
 
     Attributes:
         buffer: the frames of the last `receive`; the caller resets it before the next call.
-        owners: int64 array, slots: index of the socket from which each slot of the buffer was read.
+        owners: index of the socket from which each slot of the buffer was read; int64, shape (slots,).
     """
 
     def __init__(
@@ -38,7 +38,8 @@ class Receivers:
         """Opens the sockets.
 
         Args:
-            places: for each host, a process in its switch's namespace and the switch's interface to it.
+            places: for each host, a process in its switch's namespace, and the switch's interface to that
+                host.
             run: id of the run whose frames are received.
             slots: maximum number of frames per call of `receive`.
             magic: magic number of the frames, MAGIC or SEGMENT_MAGIC.

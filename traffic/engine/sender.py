@@ -1,4 +1,4 @@
-"""The sender: one process that sends a schedule's probes through all hosts' interfaces at their times."""
+"""The sender: one process that sends a schedule's probes on time, through the hosts' interfaces."""
 
 from __future__ import annotations
 

@@ -50,7 +50,7 @@ def sleep_precisely() -> None:
 def run_first() -> None:
     """Requests real-time priority for this process; does nothing if that is not permitted.
 
-    Otherwise a traffic generator would wait for the switches that it loads, and send at their speed instead
+    Without it, a traffic generator would wait for the switches that it loads, and send at their speed instead
     of on schedule.
     """
     with contextlib.suppress(OSError):
@@ -134,12 +134,12 @@ def open_sender(interface: str) -> socket.socket:
 
 
 def interface_is_down(error: OSError) -> bool:
-    """Returns whether a packet was not sent because its interface is down or gone; else a queue is full."""
+    """Returns whether a packet was not sent because its interface is down or gone; False for a full queue."""
     return error.errno in (errno.ENETDOWN, errno.ENXIO, errno.ENODEV)
 
 
 def open_receiver(interface: str, words: Words) -> socket.socket:
-    """Opens a socket that receives the timestamped frames that an interface sends and that contain `words`.
+    """Opens a socket that receives, with timestamps, those frames sent by an interface that contain `words`.
 
     The frames are seen and stamped as they leave, after all queues. On the switch's interface to a host these
     are the host's arrivals, out of reach of whoever is root on the host.

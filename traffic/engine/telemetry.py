@@ -76,8 +76,8 @@ class LiveCounts:
             order), ascending.
         silences: the latest reports, oldest first; see Silence.
         done: fraction of the work that is done, 0 to 1; None if unknown.
-        late_s: time of the latest report, in s on the monotonic clock, before which the process stalled; the
-            first report counts as one. inf before the first report.
+        late_s: time, in s on the monotonic clock, of the latest report that came after a stall of the
+            process; the first report counts as such. inf before the first report.
     """
 
     reports: list[_Report] = field(default_factory=list)
@@ -157,7 +157,7 @@ class TrafficSnapshot(NamedTuple):
     Attributes:
         seconds: seconds since the schedule's start.
         offered_bps, accepted_bps: rates over about the last second, in bit/s.
-        loss: share of the packets that should have arrived by now but have not; None before the first.
+        loss: share of the packets that should have arrived by now but have not; None at the start.
         p99_ms: 99th percentile of the latencies since the last report.
         under_way: packets that were sent and have not arrived, including lost ones.
         draining: whether the measurement window has ended and only packets under way are still received.

@@ -37,7 +37,7 @@ class Outgoing:
         waiting: segments to send, in order; lost segments come first.
         resent: number of retransmissions.
         heard_ns: time of the last acknowledgement of new arrivals; 0 before the first.
-        answers: the numbers of the acknowledgements that have arrived, to detect duplicates.
+        answers: sequence numbers of the acknowledgements that have arrived, to detect duplicates.
     """
 
     def __init__(self, max_in_flight: int = MAX_IN_FLIGHT, acknowledged_after_ns: int = 0) -> None:

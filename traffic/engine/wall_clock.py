@@ -1,4 +1,4 @@
-"""The wall clock, with which the kernel stamps arriving frames, relative to the monotonic clock."""
+"""Offset of the wall clock, with which the kernel stamps arriving frames, from the monotonic clock."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _READINGS = 5
 
 
 class ClockOffset(NamedTuple):
-    """Bounds of the time of the wall clock minus that of the monotonic clock, in ns.
+    """Lower and upper bound of wall-clock time minus monotonic time, in ns.
 
     The offset is constant until somebody sets the wall clock: NTP adjusts the rates of both clocks equally.
     """
@@ -32,6 +32,6 @@ def _read() -> ClockOffset:
 
 
 def clock_in(lead_ns: int = 0) -> Clock:
-    """Returns the instant in `lead_ns` from now on both clocks."""
+    """Returns the instant `lead_ns` after now, on both clocks."""
     monotonic_ns = time.monotonic_ns() + lead_ns
     return Clock(monotonic_ns, monotonic_ns + sum(read_offset()) // 2)

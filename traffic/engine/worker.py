@@ -1,7 +1,7 @@
 """A traffic process: `python -m traffic.engine.worker ROLE RESULT [FD]`, with its job on standard input.
 
-It reads the job (first line), opens its sockets and answers `ready`. Then it reads the clock (second line)
-and starts to work at the clock's time. Meanwhile it reports its counts (`traffic.engine.telemetry`) and may
+It reads the job (first line), opens its sockets and answers `ready`. Then it reads the start time (second
+line), and starts to work at that time. Meanwhile it reports its counts (`traffic.engine.telemetry`) and may
 read the measurement window (third line). On SIGTERM, it ends early and stores its measurements so far in the
 file RESULT. All roles except the sender, which must send packets on time, also store them about once per
 second, so that little is lost if they are killed. FD is the descriptor of a file with the parent's plug-ins.

@@ -26,7 +26,7 @@ class CounterSettings:
         window: measurement window.
         interval_ns: time step of series, in nanoseconds.
         max_intervals: maximum length of series; later packets count in the last interval.
-        settling_ns: time before the window in which a late packet still acts on the window, in nanoseconds.
+        settling_ns: how long before the window, in nanoseconds, a late departure still affects the window.
     """
 
     hosts: int
@@ -50,7 +50,7 @@ class SentCounter:
 
     Attributes:
         refused: number of packets rejected by a host's own queue or interface.
-        unsent: int64, hosts: those among them that were rejected because the host's interface was down.
+        unsent: int64 per host: packets refused because the host's interface was down.
     """
 
     def __init__(self, settings: CounterSettings) -> None:
@@ -125,7 +125,7 @@ class ReceivedPackets:
 
     Attributes:
         source, destination: indices of the hosts (int64).
-        flow: number of the flow within the host pair (int64).
+        flow: index of the flow within the host pair (int64).
         number: sequence number, ascending in the order in which the source sent the packets (int64).
         hops: number of links between routers on the packet's path (int64).
         frame_bytes: length of the frame in bytes (int64).
@@ -258,7 +258,7 @@ class _ByteSeries:
 
     @property
     def table(self) -> Numbers:
-        """int64 array, intervals x hosts, up to the last interval with a packet."""
+        """Bytes up to the last interval with a packet: int64 array, intervals x hosts."""
         return self._table[: self._steps]
 
     def add(self, times_ns: Numbers, hosts: Numbers, frame_bytes: int | Numbers) -> None:

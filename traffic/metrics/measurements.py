@@ -72,11 +72,11 @@ class Sent:
         run_frames: int64, hosts x hosts: frames per ordered pair sent in the whole run.
         bytes: int64, intervals x hosts: bytes passed to each host's interface, by departure time.
         refused: packets rejected by the host's own queue or interface.
-        lag: delays behind the schedule of packets sent in the window, or shortly before it (`settling_ns` of
-            TrafficResult).
+        lag: delays of packets behind the schedule, for packets sent in the window or shortly before it
+            (`settling_ns` of TrafficResult).
         seconds: time from the schedule's start to the end of sending.
-        unsent: int64, hosts: packets among `refused` that a host could not send as its interface was down;
-            empty if not counted.
+        unsent: int64 per host: packets among `refused` that the host could not send because its interface
+            was down; empty if not counted.
     """
 
     frames: npt.NDArray[np.int64]
@@ -101,12 +101,12 @@ class Received:
             (RFC 4737, section 3).
         hops_min, hops_max: uint8, hosts x hosts: minimum and maximum hops of all packets of a pair; 255 and 0
             if none arrived.
-        hops: int64, 256: packets sent in the window by number of hops.
+        hops: int64, 256 entries: packets sent in the window, by number of hops.
         bytes: int64, intervals x hosts: bytes received by each host, by arrival time.
-        window_bytes: int64, hosts: bytes that arrived in the window.
+        window_bytes: int64 per host: bytes that arrived in the window.
         latency: latencies of the packets sent in the window.
-        last_ns: arrival of the last of these packets, or end of the last TCP flow, since the schedule's
-            start; 0 if none arrived.
+        last_ns: time from the schedule's start to the arrival of the last packet sent in the window, or to
+            the end of the last TCP flow; 0 if none arrived.
         misdelivered: probes that arrived at the wrong host.
         damaged: probes that failed their checks, including duplicates.
         log: ARRIVAL records of all packets in the order of arrival; empty unless a log was requested.
@@ -133,12 +133,12 @@ class CollectiveOutcome:
     """The iterations of a collective and the segments that they needed.
 
     Attributes:
-        sent, received: its segments, between all hosts of the fabric; every transmission counts.
-        hosts: int64, ranks: index of each rank's host.
+        sent, received: segments between all hosts of the fabric; every transmission counts.
+        hosts: int64 per rank: index of the rank's host.
         iterations: ITERATION records of all completed iterations.
         finished_ns: int64, iterations x ranks: time from the iteration's start to each rank's result.
         resent: number of retransmitted segments.
-        acknowledgements_sent, acknowledgements_received: int64, hosts: frames without data of each host.
+        acknowledgements_sent, acknowledgements_received: int64 per host: frames without data.
         failed: reason why the collective ended early; empty if it did not.
     """
 
@@ -159,13 +159,13 @@ class FlowOutcome:
 
     Attributes:
         flows: FLOW records of all flows, in the order of their starts.
-        tx_frames, rx_frames: int64, hosts: frames that each host's interface sent and received.
+        tx_frames, rx_frames: int64 per host: frames that its interface sent and received.
         bytes_sent, bytes_received: int64, intervals x hosts: bytes of these frames, without FCS.
-        window_bytes: int64, hosts: payload that each host received in the measurement window.
+        window_bytes: int64 per host: payload that it received in the measurement window.
         hop_bytes: float64, hosts x hosts: sum of bytes times hops over a sample of frames, by source and
             destination.
         sampled_bytes: int64, hosts x hosts: bytes of the sampled frames.
-        hops: int64, 256: frames by number of hops, estimated from the sample.
+        hops: int64, 256 entries: frames by number of hops, estimated from the sample.
         hops_min, hops_max: uint8, hosts x hosts: minimum and maximum hops in the sample; 255 and 0 without
             samples.
         lag: delays of the flows' starts behind the schedule.
@@ -195,7 +195,7 @@ class FlowOutcome:
         return Sent(frames, frames, self.bytes_sent, refused, self.lag, self.seconds)
 
     def received(self) -> Received:
-        """Returns the kernel's counts of frames received, in the type used for other traffic; no latency."""
+        """Returns the kernel's counts of frames received, like `sent`, without latencies."""
         frames = self._by_pair("received_segments", "received_answers")
         hosts = len(self.window_bytes)
         out_of_order = np.zeros((hosts, hosts), np.int64)
@@ -237,7 +237,7 @@ class Clock:
 
     Attributes:
         monotonic_ns: time on the clock that paces the sender.
-        epoch_ns: time on the clock of the timestamps of probes and of the kernel.
+        epoch_ns: time on the clock of the probes' send times and the kernel's timestamps.
     """
 
     monotonic_ns: int
@@ -258,7 +258,7 @@ class TrafficResult:
         outcome: outcome of a collective; None for other traffic.
         flows: outcome of TCP flows; None for other traffic.
         failed: reason why the job ended early, a sentence; empty if it did not, or after Ctrl-C.
-        settling_ns: time before the window for which a stall can still act on the window.
+        settling_ns: how long before the window a stall can still affect the window.
     """
 
     sent: Sent

@@ -6,7 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 MAX_SLOTS = 1 << 22
-# Entries of the table of duplicates: 128 MB of virtual memory, of which a run uses 4 bytes per packet sent.
+# Entries of the table of duplicates: 128 MiB of virtual memory, of which a run uses 4 bytes per packet sent.
 MAX_REMEMBERED = 1 << 25
 
 
@@ -30,12 +30,12 @@ class FlowOrder:
         self._owner = np.zeros(self._slots, np.uint32) if flows > self._slots else None
 
     def reordered(self, flow: npt.NDArray[np.int64], number: npt.NDArray[np.int64]) -> npt.NDArray[np.bool_]:
-        """Returns whether each packet arrived after a later packet of its flow, and records the packets.
+        """Returns, for each packet, whether it arrived after a later one of its flow; records the packets.
 
         Args:
-            flow: each packet's flow, 0 to the number of flows - 1, in the order of arrival; shape (packets,).
-            number: each packet's sequence number, ascending in the order of sending, 0 to 2^32 - 2, because
-                number + 1 is stored in 32 bits; shape (packets,).
+            flow: index of each packet's flow, in the order of arrival; shape (packets,).
+            number: each packet's sequence number, which ascends in the order of sending; shape (packets,). At
+                most 2^32 - 2, because number + 1 is stored in 32 bits.
 
         Returns:
             bool array, (packets,): True for reordered packets.
@@ -81,8 +81,8 @@ class DuplicateDetector:
     """Detects duplicate frames by remembering the latest sequence numbers of each source.
 
     Each source has a table whose length is a power of two; all tables together have at most 2^25 entries.
-    Numbers that are equal modulo the length share an entry. It stores the highest of them that has arrived,
-    plus 1.
+    Numbers that are equal modulo the length share an entry. The entry stores the highest of them that
+    has arrived, plus 1.
     """
 
     def __init__(self, hosts: int) -> None:
@@ -91,7 +91,7 @@ class DuplicateDetector:
         self._next = np.zeros(self._numbers * hosts, np.uint32)  # unused pages take no memory
 
     def repeated(self, source: Numbers, number: Numbers) -> npt.NDArray[np.bool_]:
-        """Returns whether each frame is a duplicate, or too old to decide; records all other frames.
+        """Returns, for each frame, whether it is a duplicate or too old to decide; records all other frames.
 
         Args:
             source: index of each frame's sending host, in the order of arrival; shape (frames,).

@@ -24,7 +24,7 @@ class Silence(NamedTuple):
         longest_s: length of that silence.
         pair: host pair of that silence, source x number of hosts + destination; -1 if there is none.
         open_s: length of the longest ongoing silence.
-        open_pair: its host pair; -1 before the first packet.
+        open_pair: host pair of the longest ongoing silence; -1 before the first packet.
         missing: packets that have not arrived although a later packet of their source has.
         open_watched_s: length of the longest ongoing silence of a watched pair; 0 if none is watched.
         outages: (start, end) of the silences of watched pairs that have ended since the previous report and
@@ -115,8 +115,8 @@ class PairSilences:
 class PairOutages:
     """Tracks the silences in which packets of pairs were lost, for pairs that send at constant intervals.
 
-    A silence without losses, because packets were delayed, does not count: the packet that ends it was sent
-    shortly after the one before.
+    A silence does not count if packets were only delayed, that is, if the packet that ends it was sent
+    shortly after the pair's previous packet.
     """
 
     def __init__(self, hosts: int) -> None:

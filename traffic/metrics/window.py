@@ -68,8 +68,8 @@ class Window:
 class PendingBatches(Generic[Batch]):
     """Batches of packets that wait for the measurement window to become known.
 
-    On a busy machine, a process may learn of the window after its start. Packets sent or received before that
-    would be missing in the counts of one process but not of the other, and would therefore count as lost.
+    On a busy machine, a process may learn of the window only after the window has started. Packets sent or
+    received in between would be counted at one end only, and therefore count as lost.
     """
 
     def __init__(self, window: Window) -> None:

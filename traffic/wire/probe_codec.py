@@ -80,7 +80,7 @@ class FrameBuffer:
 
 
 def read_headers(frames: Frames) -> Headers:
-    """Returns the headers of received frames (uint8 array, n x at least HEADER_BYTES), without copying."""
+    """Returns the headers of frames (uint8 rows of at least HEADER_BYTES) without copying them."""
     return np.ndarray((len(frames),), HEADER, frames, strides=(frames.strides[0],))
 
 
@@ -101,7 +101,7 @@ def genuine(frames: Frames, tagger: Tagger) -> npt.NDArray[np.bool_]:
 
 
 def _rows(frames: Frames, numbers: slice) -> list[bytes]:
-    """Returns, per frame, the bytes that its tag covers: IP addresses, source port, and slice `numbers`."""
+    """Returns, per frame, the bytes that its tag covers: addresses, source port, then those in `numbers`."""
     fields = np.concatenate((frames[:, _ENDS], frames[:, numbers]), axis=1)
     together, length = fields.tobytes(), fields.shape[1]
     return [together[begin : begin + length] for begin in range(0, len(together), length)]

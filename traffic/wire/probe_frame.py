@@ -7,9 +7,9 @@ A probe is an Ethernet frame with an IPv4 header, a TCP header and the `Probe` l
 The IPv4 time to live (TTL) starts at 64 and every router decrements it, so that the TTL reveals the number of
 hops. The TCP checksum is wrong on purpose: a host's kernel drops such segments silently, whereas it would
 answer UDP packets to a closed port. Also, select groups of Open vSwitch hash TCP ports but not UDP ports. The
-sequence number and the send time are followed by their complements, as is the tag (`traffic.wire.tags`), in
-the fields of TCP's sequence and acknowledgement numbers. Values and complements cancel out in the checksum,
-which is therefore wrong for all of them; the complements also reveal damaged probes.
+sequence number and the send time are followed by their complements; the tag (`traffic.wire.tags`) and its
+complement are in the fields of TCP's sequence and acknowledgement numbers. Values and complements cancel out
+in the checksum, which is therefore wrong for all values; the complements also reveal damaged probes.
 """
 
 from __future__ import annotations

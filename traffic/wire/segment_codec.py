@@ -4,10 +4,10 @@ A segment has the layout of a probe (`probe_frame`) up to the run's id, followed
 
     number | message | segment | length | kind | zero | sent_ns | the message's bytes
 
-The TCP header has the RST flag: kernels never answer such segments, whatever their checksum. It has the tag
-(`traffic.wire.tags`) in the field of TCP's sequence number. Acknowledgements have the highest number received
-in `number`, their own number in `message`, and a bit for each of the last numbers instead of the message's
-bytes.
+The TCP header has the RST flag: kernels never answer such segments, whatever their checksum. The tag
+(`traffic.wire.tags`) is in the field of TCP's sequence number. Acknowledgements have the highest number
+received in `number`, their own number in `message`, and a bitmap of the latest numbers instead of the
+message's bytes.
 """
 
 from __future__ import annotations

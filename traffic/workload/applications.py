@@ -121,7 +121,7 @@ def make_application(pattern: str, ranks: int) -> Application:
 
 
 def _number(function: Callable[..., object], value: N) -> N:
-    """Returns a number that a function of a collective returned; raises ParameterError for something else."""
+    """Returns the result of a collective's function; raises ParameterError if it is not a number."""
     if not isinstance(value, Real):
         raise wrong_result(function, value, "a number")
     return value

@@ -1,7 +1,7 @@
 """Arrival processes: the times at which hosts inject packets.
 
 An arrival process is a function in this module and an entry in ARRIVALS. It yields chunks of times and
-sending hosts, endlessly or until after the duration. All sending hosts inject at the same mean rate.
+sending hosts, endlessly or until the duration has passed. All sending hosts inject at the same mean rate.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ class Events:
         time_ns: time since the schedule's start in nanoseconds (int64, ascending).
         source: index of the sending host (int64).
         destination: index of the receiving host (int64).
-        flow: number of the flow within the host pair (int64, from 0).
-        sequence: number of the packet among its source's packets (int64, from 0).
+        flow: index of the flow within the host pair (int64, from 0).
+        sequence: index of the packet among its source's packets (int64, from 0).
     """
 
     time_ns: Indices
@@ -119,7 +119,7 @@ def bernoulli(settings: InjectionSettings, generator: np.random.Generator) -> It
         generator: random generator of the order and of the decisions.
 
     Yields:
-        Times in nanoseconds and hosts of at most about CHUNK_EVENTS packets, until after the duration.
+        Times in nanoseconds and hosts of at most about CHUNK_EVENTS packets, until the duration has passed.
 
     Source:
         Dally and Towles, Principles and Practices of Interconnection Networks, section 24.2.

@@ -34,7 +34,7 @@ def read_matrix(path: str, topology: Topology, hosts_per_router: int) -> Entries
 
     Raises:
         ParameterError: the file cannot be read, names an unknown host, lists a pair twice, or a source's
-            shares do not add up to 1; the message contains the line number.
+            shares do not add up to 1; the message contains the line number, or the source.
     """
     indices = {host.name: index for index, host in enumerate(hosts_of(topology, hosts_per_router))}
     shares: dict[tuple[int, int], float] = {}

@@ -83,7 +83,7 @@ class HotSpots:
 
 
 def hotspot(everyone: int, *, hosts: int, share: float) -> HotSpots:
-    """Returns evenly spaced hot hosts: hosts floor(k n / hosts) of n, for k = 0 .. hosts - 1.
+    """Returns evenly spaced hot hosts: those with index floor(k n / hosts), for k = 0 .. hosts - 1.
 
     Args:
         everyone: n, the total number of hosts, at least 2.

@@ -19,18 +19,17 @@ Numbers = npt.NDArray[np.int64]
 
 @dataclass(frozen=True)
 class MessageGraph:
-    """Messages between hosts and computations on hosts, numbered from 0; int64 arrays.
+    """Messages between hosts and computations on hosts, numbered from 0.
 
-    A message from a host to itself is a computation: nothing is sent, and it ends when its computing time has
-    passed.
+    Arrays are int64 and, except `dependencies`, have one entry per message or computation. A message from a
+    host to itself is a computation: nothing is sent, and it ends when its computing time has passed.
 
     Attributes:
-        source, destination: indices of the hosts, (messages,).
-        bytes: length of each message, at least 0, (messages,); 0 for a computation.
-        begin_cycles: earliest cycle, since the application's start, in which it may be sent, (messages,).
-        compute_cycles: cycles of computing between the arrival of its dependencies and its sending,
-            (messages,).
-        dependencies: (dependencies, 2): a message, and a message that waits for it.
+        source, destination: indices of the hosts.
+        bytes: length of each message, at least 0; 0 for a computation.
+        begin_cycles: earliest cycle, since the application's start, in which a message may be sent.
+        compute_cycles: cycles of computing between the arrival of a message's dependencies and its sending.
+        dependencies: pairs of a message and a message that waits for it; shape (dependencies, 2).
     """
 
     source: Numbers
@@ -56,8 +55,8 @@ class MessageGraph:
         """Returns the messages that wait for each message.
 
         Returns:
-            The index at which each message's successors start in the second array, (messages + 1,); and the
-            successors of all messages, concatenated.
+            Two arrays: the index in the second array at which each message's successors start, and at the end
+            the second array's length; then the successors of all messages, concatenated.
         """
         order = np.argsort(self.dependencies[:, 0], kind="stable")
         counts = np.bincount(self.dependencies[:, 0], minlength=len(self))

@@ -164,7 +164,7 @@ class Motif:
         return tuple(map(int, words))
 
     def default_ranks(self, hosts: int) -> int:
-        """Returns the default number of ranks: those of the largest grid with equal sizes, at least 2.
+        """Returns the default number of ranks: the most hosts that fill a grid with equal sides; at least 2.
 
         Args:
             hosts: number of hosts, at least 2.
@@ -175,7 +175,7 @@ class Motif:
         return max(2, int(size**self.dimensions))
 
     def default_grid(self, ranks: int) -> Grid:
-        """Returns the grid of a number of ranks with sizes as equal as possible, the largest first.
+        """Returns the grid for a number of ranks; its sizes are as equal as possible, the largest first.
 
         Args:
             ranks: number of ranks, at least 2.

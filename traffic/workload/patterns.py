@@ -36,7 +36,7 @@ IDLE = -1  # instead of a destination: the host sends nothing
 class Pattern:
     """A pattern on a given fabric.
 
-    Without partners, matrix and hot hosts, all other hosts are equally likely destinations of a packet.
+    Without partners, matrix or hot hosts, all other hosts are equally likely destinations of a packet.
 
     Attributes:
         name: canonical name, see `pattern_name`.
@@ -101,7 +101,7 @@ class Pattern:
 
     @cached_property
     def _cumulative(self) -> npt.NDArray[np.float64]:
-        """For each entry of the matrix, ascending: its source's index + the cumulative share up to it."""
+        """For each entry of the matrix: its source's index + the source's cumulative share, ascending."""
         assert self.matrix is not None
         sources = np.array([source for source, _, _ in self.matrix])
         shares = np.cumsum([share for _, _, share in self.matrix])
@@ -395,8 +395,8 @@ def make_pattern(name: str, topology: Topology, hosts_per_router: int, seed: int
 def _bit_partners(name: str, bit_map: BitPattern, hosts: int) -> tuple[int, ...]:
     """Returns the destination of every host under a bit pattern, by host index.
 
-    The destination is IDLE for hosts that the pattern maps to themselves, and for hosts whose index is beyond
-    the largest power of two.
+    The destination is IDLE for hosts that the pattern maps to themselves, and for hosts whose index is not
+    below the largest power of two within the number of hosts.
     """
     bits = hosts.bit_length() - 1
     number = np.arange(1 << bits)
@@ -409,7 +409,7 @@ def _bit_partners(name: str, bit_map: BitPattern, hosts: int) -> tuple[int, ...]
 
 
 def _integers(function: Callable[..., object], value: object) -> HostIndices:
-    """Returns the result of a pattern's function as an array; raises ParameterError unless of integers."""
+    """Returns a function's result as an array of integers; raises ParameterError if it is anything else."""
     try:
         array = np.asarray(value)
     except ValueError:  # nested sequences of different lengths
@@ -420,7 +420,7 @@ def _integers(function: Callable[..., object], value: object) -> HostIndices:
 
 
 def _check_partners(name: str, partners: HostIndices, known: HostIndices, what: str) -> None:
-    """Raises ParameterError unless a pattern's function returned a valid partner for each number."""
+    """Raises ParameterError unless a pattern's function mapped each of `known` to one of `known`."""
     if partners.shape != known.shape or not np.isin(partners, known).all():
         wrong = np.setdiff1d(partners, known)
         got = f"{len(partners.ravel())} partners" if partners.shape != known.shape else f"number {wrong[0]}"

@@ -79,7 +79,7 @@ def shift(
 def random_permutation(
     _topology: Topology, routers: RouterIndices, generator: np.random.Generator
 ) -> RouterIndices:
-    """Returns a random permutation of the routers without fixed points.
+    """Returns a random permutation of the routers in which no router sends to itself.
 
     Args:
         routers: indices of the routers with hosts, ascending; shape (N,), N at least 2.
@@ -224,7 +224,7 @@ def next_groups(
             or more clusters of equal size.
 
     Source:
-        Kim et al., "Technology-Driven, Highly-Scalable Dragonfly Topology" (ISCA 2008), section 4.3; adv:h:
+        Kim et al., "Technology-Driven, Highly-Scalable Dragonfly Topology" (ISCA 2008), section 4.3; `adv:h`:
         Garcia et al., "OFAR" (ICPP 2012), section III.
     """
     groups = np.stack(_equal_groups(topology, routers, "adv"))
@@ -238,7 +238,9 @@ def next_groups(
 def group_permutation(
     topology: Topology, routers: RouterIndices, generator: np.random.Generator
 ) -> RouterIndices:
-    """Returns a random permutation of groups without fixed points; routers keep their positions in them.
+    """Returns, for each router, the router at the same position in its group's partner group.
+
+    The partners are a random permutation of the groups; no group is its own partner.
 
     Args:
         topology: the graph of routers; its clusters are the groups.
@@ -265,8 +267,8 @@ def _between_groups(
     Args:
         topology: the graph of routers.
         routers: indices of the routers with hosts, ascending; shape (N,).
-        groups: indices of the routers of each group, groups x positions.
-        partners: indices of the routers to which the routers in `groups` send, in the same shape.
+        groups: indices of the routers of each group; shape (groups, positions).
+        partners: indices of the routers to which the routers in `groups` send; same shape.
     """
     partner_of = np.empty(topology.routers, np.int64)
     partner_of[groups] = partners
@@ -277,7 +279,7 @@ def _equal_groups(topology: Topology, routers: RouterIndices, pattern: str) -> l
     """Returns one array per cluster with the indices of its routers that have hosts.
 
     Raises:
-        ParameterError: there are fewer than two such clusters, or their numbers of routers differ.
+        ParameterError: there are fewer than two such clusters, or their sizes differ.
     """
     hosting = set(routers.tolist())
     members = (tuple(filter(hosting.__contains__, cluster)) for cluster in topology.clusters().members)

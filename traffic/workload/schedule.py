@@ -142,7 +142,7 @@ class AllPairsSchedule:
     """One packet for every ordered pair of hosts, in rounds.
 
     In round k, host i sends to host i + k (modulo the number of hosts), so that every host receives at most
-    one packet per round. Pairs can be skipped, to repeat only those whose packets are missing.
+    one packet per round. Pairs can be skipped, so that a repetition has only those whose packets are missing.
 
     Attributes:
         hosts: number of hosts.
@@ -186,7 +186,7 @@ class ProbeStream:
     """Pairs of hosts that are probed at the same interval.
 
     Attributes:
-        pairs: number of each host pair, source x hosts + destination.
+        pairs: the host pairs, as source x hosts + destination.
         interval_ns: time between two probes of a pair, in nanoseconds.
     """
 
@@ -198,7 +198,7 @@ class ProbeStream:
 class ProbeSchedule:
     """Probes at constant intervals, which reveal losses and the length of each pair's outages.
 
-    The probes of a stream are spread evenly over its interval. The packets' flow is the number of the stream.
+    The probes of a stream are spread evenly over its interval. A packet's flow is the index of its stream.
 
     Attributes:
         hosts: number of hosts.

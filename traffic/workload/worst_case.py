@@ -66,7 +66,7 @@ def worst_case(topology: Topology, routers: RouterIndices, generator: np.random.
 def _permutation_along_links(
     linked: npt.NDArray[np.bool_], only_path: npt.NDArray[np.bool_], generator: np.random.Generator
 ) -> RouterIndices | None:
-    """Searches a permutation s along links with a unique shortest path from each r to s(s(r)).
+    """Searches for a permutation s along links such that each r has a unique shortest path to s(s(r)).
 
     Returns:
         Index of s(r) for each r; shape (routers,). None if no such permutation was found.

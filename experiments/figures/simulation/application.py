@@ -27,7 +27,7 @@ from experiments.results.tables import (
 
 
 def draw_application(results: Simulation) -> dict[str, Figure]:
-    """Draws the figure `completion` of an application; empty for synthetic packets.
+    """Draws the figure `completion` of an application; returns no figure for synthetic packets.
 
     Args:
         results: the simulation.

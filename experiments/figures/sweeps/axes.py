@@ -75,7 +75,7 @@ class Axis:
 
 
 def axis_of(points: Sequence[SweptPoint], kind: str = SWEEP) -> Axis:
-    """Returns the horizontal axis: the look's choice, or the load if it varies, or the first numeric key.
+    """Returns the horizontal axis: the look's choice, else the load if it varies, else the first numeric key.
 
     Args:
         points: the points.

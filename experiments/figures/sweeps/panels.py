@@ -86,7 +86,7 @@ class SweepPanels:
                     self._draw_predicted(pair[0], chosen, color)
 
     def places(self, rows: Sequence[SweptPoint], column: str) -> Curve:
-        """Returns sorted (position on the axis, value) of the points that have both.
+        """Returns (position on the axis, value) of the points that have both, sorted.
 
         Args:
             rows: the points.
@@ -126,7 +126,7 @@ class SweepPanels:
     def _draw_predicted(self, axes: Axes, rows: Sequence[SweptPoint], color: str) -> None:
         """Draws values of the fluid model: a dotted line, or a diamond for a single value.
 
-        The legend names no line that the curve of the accepted load hides.
+        A line hidden behind the curve of the accepted load gets no entry in the legend.
         """
         curve, drawn = self.places(rows, "predicted_accepted"), dict(self.places(rows, "accepted"))
         if len(curve) == 1:
@@ -140,7 +140,7 @@ class SweepPanels:
                 self.shown.add("predicted")
 
     def _limit_latencies(self) -> None:
-        """Starts the latency axis at half of the minimum latency, even if an interval extends below.
+        """Starts the latency axis at half of the minimum latency, even if an interval extends below that.
 
         Nearly equal latencies are centred on an axis that is long enough to show them as nearly equal.
         """

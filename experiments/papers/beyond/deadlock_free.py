@@ -1,4 +1,4 @@
-"""Routings that are deadlock-free with one virtual channel, and routings that need one channel per hop.
+"""Compares routings that are deadlock-free with one virtual channel to routings that need one per hop.
 
 The networks have about the same cost per endpoint, in router ports, and about the same number of endpoints.
 The buffer of a port has the same size for all routings.
@@ -36,7 +36,7 @@ PLOT = BarChart(
 
 @dataclass(frozen=True)
 class Contest:
-    """A network that compares routings that need one virtual channel with routings that need one per hop.
+    """A network on which routings that need one virtual channel compete with routings that need one per hop.
 
     Attributes:
         network: the network.

@@ -43,11 +43,11 @@ PLOT = Plot(
 
 
 def _fabric(q: int, period: int) -> FabricOptions:
-    """Returns a PolarFly with UGAL_PF whose controller moves flows in a loop.
+    """Returns a PolarFly with UGAL_PF, where the controller's loop or the sources choose paths.
 
     Args:
         q: order of the field.
-        period: cycles between two steps of the loop; 0 for no loop, if sources choose each packet's path.
+        period: cycles between two steps of the controller's loop; 0: sources choose each packet's path.
     """
     whole = polarfly(q, "ugal-pf", routers=divided_port(4))
     return whole if period == _PER_PACKET else replace(whole, decision=f"buckets:period={period}")

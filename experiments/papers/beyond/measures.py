@@ -36,7 +36,7 @@ def _at(found: MeasuredCurve, load: float) -> CurvePoint | None:
 
 
 def accepted_at(found: MeasuredCurve, load: float) -> Value | None:
-    """Returns the accepted load at an offered load, stable or not; None if it was not simulated.
+    """Returns the accepted load at an offered load, stable or not; None if that load was not simulated.
 
     Args:
         found: the curve.
@@ -47,7 +47,7 @@ def accepted_at(found: MeasuredCurve, load: float) -> Value | None:
 
 
 def delivered_at(found: MeasuredCurve, load: float) -> Value | None:
-    """Returns the accepted share of an offered load; None if it was not simulated.
+    """Returns the accepted share of an offered load; None if that load was not simulated.
 
     Args:
         found: the curve.

@@ -81,7 +81,7 @@ def _any(_member: Member) -> bool:
 
 
 def _of_paper(member: Member) -> bool:
-    """Returns whether a PolarStar has supernodes of several routers, of a kind that its paper uses."""
+    """Returns whether a PolarStar's supernodes have several routers and are of a kind that its paper uses."""
     return member.params["supernode"] in ("iq", "paley") and member.params["degree"] != 0
 
 

@@ -1,8 +1,8 @@
 """Small networks as emulated fabrics with real packets, compared with the simulator and the fluid model.
 
-The networks are the members of seven families whose prices are nearest to a PolarFly's; they have 27 to 48
-routers. Each is a sweep in its own folder, which resumes after an interruption. The simulator then sends the
-same packets over simulated switches.
+The networks come from seven families, each represented by the member whose price is nearest to a PolarFly's;
+they have 27 to 48 routers. Each network is a sweep in its own folder, which resumes after an interruption.
+The simulator then sends the same packets over simulated switches.
 """
 
 from __future__ import annotations
@@ -129,7 +129,7 @@ def real_packets(scale: Scale, settings: ComputeSettings) -> ItemResult:
 
 
 def _compared(one: RealNetwork, settings: ComputeSettings) -> list[Compared]:
-    """Measures the points of a network that its folder lacks, and compares all points with simulations."""
+    """Measures the points that a network's folder lacks, and compares all points with simulations."""
     from experiments.simulation.crosscheck import crosscheck  # importing it compiles the simulator
     from experiments.sweep import run_sweep
 

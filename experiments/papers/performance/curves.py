@@ -57,7 +57,7 @@ def measured(curves: Sequence[Curve], scale: Scale, settings: ComputeSettings) -
     Args:
         curves: the curves.
         scale: the scale.
-        settings: the folder, whose table has the known points and receives new ones, and the processes.
+        settings: the processes, and the folder, whose table has the known points and receives new ones.
 
     Raises:
         MachineError: a network does not fit into the memory, or a cluster does not answer.
@@ -132,7 +132,7 @@ class _Search:
     def points(self) -> list[CurvePoint]:
         """Returns the points of the curve whose seeds are all in the table.
 
-        Idle workers try loads ahead of the search. Those that a sequential search would not have tried are
+        Idle workers try loads ahead of the search. Loads that a sequential search would not have tried are
         left out, so that the points of a figure do not depend on the number of workers.
         """
         points = {}
@@ -204,7 +204,7 @@ class _CurvesOfNetwork(SimulatedGroup[_PointOfCurve, StoredPoint]):
         )
 
     def prepare(self, _on_event: OnEvent) -> PlannedFabric:
-        """Plans the network without reporting events: its warnings are known for the papers' curves."""
+        """Plans the network without reporting events: warnings about the papers' networks are known."""
         return super().prepare(ignore)
 
     def simulation(self, point: _PointOfCurve) -> tuple[FabricOptions, SimulatedTraffic]:
@@ -213,7 +213,7 @@ class _CurvesOfNetwork(SimulatedGroup[_PointOfCurve, StoredPoint]):
         return self.fabric, next(traffic for _, traffic in of_load if traffic.seed == point.seed)
 
     def condense(self, point: _PointOfCurve, record: SimulationRecord) -> StoredPoint:
-        """Returns the row of a simulation in the table of points."""
+        """Converts the record of a simulation to a row of the table of points."""
         return _stored(self.searches[point.number].curve, record)
 
     def keep(self, point: _PointOfCurve, outcome: StoredPoint, seconds_left: float | None) -> None:
@@ -264,7 +264,7 @@ def _mean(points: Sequence[CurvePoint]) -> CurvePoint:
 
 
 def _stored(curve: Curve, record: SimulationRecord) -> StoredPoint:
-    """Returns the row in the table of points for the record of a curve's simulation."""
+    """Converts the record of a curve's simulation to a row of the table of points."""
     traffic = record.traffic
     assert isinstance(traffic, SimulatedTraffic)
     offered, accepted = offered_and_accepted(record)

@@ -41,7 +41,7 @@ class LinkFailures:
 
         Args:
             topology: the network, connected, of at least 2 routers.
-            seed: seed of the order of failure; a smaller share fails the first links of the same order.
+            seed: seed of the order of failure; with a smaller share, the first links of the same order fail.
         """
         order = failing_order(topology, seed)
         failed = order[: round(self.share * len(order))]
@@ -52,7 +52,7 @@ class LinkFailures:
 
 @cache
 def failing_order(topology: Topology, seed: int) -> npt.NDArray[np.int64]:
-    """Returns a random order of failure in which the graph survives the loss of MAX_SHARE of its links.
+    """Returns a random failure order in which the graph stays connected until MAX_SHARE of its links fail.
 
     Args:
         topology: the network, connected, of at least 2 routers.

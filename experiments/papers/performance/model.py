@@ -73,9 +73,9 @@ def shared_port(packet_flits: int = 4, port_flits: int = _PORT_FLITS) -> RouterS
     """Returns settings of routers whose packets may use, at each hop, any of four channels with space.
 
     These are the routers that the PolarFly authors' published BookSim has for graphs and fat trees. Paths up
-    and down a tree have no cyclic dependencies. On other graphs packets may deadlock, and do near and beyond
-    saturation. One channel per hop prevents that, but then each link has packets in few channels only, and
-    the queue lengths that UGAL_PF compares are different.
+    and down a tree have no cyclic dependencies. On other graphs packets may deadlock, and they do so near and
+    beyond saturation. One channel per hop prevents that, but then each link has packets in few channels only,
+    and the queue lengths that UGAL_PF compares are different.
 
     Args:
         packet_flits: flits per packet.

@@ -142,7 +142,7 @@ def load_ratio(named: Mapping[Name, MeasuredCurve], above: str, below: str, patt
 
 
 def latency_ratio(below: MeasuredCurve, above: MeasuredCurve) -> float | None:
-    """Returns the ratio of two curves' latencies at their highest common stable load; None without one.
+    """Returns the ratio of two curves' latencies at their highest common stable load; None if there is none.
 
     Args:
         below: the curve whose latency is the divisor.

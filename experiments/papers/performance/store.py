@@ -128,7 +128,7 @@ def _check_header(file: Path, columns: Sequence[str]) -> None:
 
 
 def _by_digest(rows: Iterable[RowT], file: Path) -> dict[str, RowT]:
-    """Returns digest -> row; raises ParameterError if two rows of one digest differ in their numbers."""
+    """Returns digest -> row; raises ParameterError if rows with the same digest differ in their numbers."""
     found: dict[str, RowT] = {}
     for row in rows:
         first = found.setdefault(row.digest, row)

@@ -39,7 +39,7 @@ def _networks(scale: Scale) -> Iterator[tuple[str, Network]]:
 
 
 def bisections(scale: Scale) -> ItemResult:
-    """Returns the share of links in a bisection by radix (Fig 12)."""
+    """Returns, by radix, the share of links that a bisection cuts (Fig 12)."""
     rows: list[Row] = [bisection_row(family, one, scale) for family, one in _networks(scale)]
     shares = {
         family: {row["radix"]: row["share"] for row in rows if row["family"] == family}

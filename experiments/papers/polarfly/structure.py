@@ -57,7 +57,7 @@ def clusters(_scale: Scale) -> ItemResult:
 
 
 def _layout(graph: PolarFly, starter: int) -> dict[str, float]:
-    """Returns the counts of Props V.1 to V.4 for the clusters around a quadric; NaN if they differ.
+    """Returns the counts of Props V.1 to V.4 for the clusters around a quadric; NaN for counts that vary.
 
     Args:
         graph: the PolarFly.
@@ -143,7 +143,7 @@ def _joined(graph: PolarFly, starter: int) -> Counter[frozenset[int]]:
 
 
 def _affine(graph: PolarFly, starter: int) -> frozenset[int]:
-    """Returns the clusters around a quadric whose centre is (1, x, y)."""
+    """Returns those clusters around a quadric whose centre has the form (1, x, y)."""
     centres = [fan[0] for fan in graph.quadric_fans(starter)]
     return frozenset(np.flatnonzero(graph.vectors(centres)[:, 0] == 1).tolist())
 
@@ -167,7 +167,7 @@ def triangles_by_class(_scale: Scale) -> ItemResult:
 
 
 def middles_by_class(_scale: Scale) -> ItemResult:
-    """Returns the class of the router between two adjacent ones, by their classes (Table III)."""
+    """Returns the class of the common neighbour of two adjacent routers, by their classes (Table III)."""
     values: dict[str, float] = {}
     rows: list[Row] = []
     for q in _TRIANGLE_ORDERS:
@@ -185,7 +185,7 @@ def middles_by_class(_scale: Scale) -> ItemResult:
 
 
 def symmetries(_scale: Scale) -> ItemResult:
-    """Returns the classes of paths V1 - W - V1 under the automorphisms of ER_q (Theorem V.8)."""
+    """Returns the number of classes of paths V1 - W - V1 under the automorphisms of ER_q (Theorem V.8)."""
     values: dict[str, float] = {}
     rows: list[Row] = []
     for q in _SYMMETRY_ORDERS:
@@ -246,10 +246,10 @@ def _diameter(joined: npt.NDArray[np.bool_]) -> int:
 
 
 def paths_by_class(_scale: Scale) -> ItemResult:
-    """Returns the simple paths of 1 to 4 links by the classes of their ends (Table VI).
+    """Returns the numbers of simple paths of 1 to 4 links by the classes of their ends (Table VI).
 
-    The rows also have the numbers by a reading with which all of the table agrees: paths of three links avoid
-    the router x between the ends, and paths of four links may begin with the loop of one quadric end.
+    The rows also have the numbers by another reading, with which the whole table agrees: paths of three links
+    avoid the router x between the ends, and paths of four links may begin with the loop of one quadric end.
     """
     graph = PolarFly(_PATH_ORDER)
     counts, kind = simple_paths(graph, 4), _class_of(graph)

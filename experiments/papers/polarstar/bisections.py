@@ -43,7 +43,7 @@ _COLUMNS = ("family", "radix", "routers", "links", "cut", "share", "halves", "me
 
 
 def bisections(scale: Scale) -> ItemResult:
-    """Returns the share of links in a bisection of families of diameter 3 by radix (Fig 12).
+    """Returns, for families of diameter 3 and each radix, the share of links that a bisection cuts (Fig 12).
 
     A family's mean share over its radixes is compared with PolarStar's mean over the same radixes. PolarStars
     are the largest of each radix; dragonflies and Megaflies are balanced.
@@ -121,7 +121,7 @@ def _polarstar(design: Design) -> Network:
 
 
 def bisections_by_supernode(scale: Scale) -> ItemResult:
-    """Returns the share of links in a bisection of the largest PolarStar per radix and kind (Fig 13)."""
+    """Returns the share of links that bisecting the largest PolarStars cuts, by radix and kind (Fig 13)."""
     paired = _paired()
     rows: list[Row] = []
     spread: dict[str, float] = {}
@@ -147,7 +147,7 @@ def paired_halves(supernode: Supernode) -> Bisection:
         supernode: a supernode with an even number of pairs: its degree is 3 modulo 4.
 
     Returns:
-        The best halves of several searches; their sizes are numbers of pairs.
+        The best halves of several searches; their sizes count pairs, not routers.
     """
     everyone = np.arange(supernode.order)
     _, pair = np.unique(np.minimum(everyone, supernode.image), return_inverse=True)

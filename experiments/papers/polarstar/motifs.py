@@ -95,7 +95,7 @@ def motif_times(scale: Scale, settings: ComputeSettings) -> ItemResult:
 def _base(curve: str) -> str:
     """Returns the name of the dragonfly's curve that is the reference for the speed of a curve.
 
-    Both have the same kind of routing, minimal or UGAL. The fat tree is compared with UGAL.
+    Both have the same kind of routing, minimal or UGAL. The reference of the fat tree has UGAL.
     """
     return "DF-MIN" if curve.endswith("-MIN") else "DF-UGAL"
 

@@ -1,7 +1,7 @@
 """Simulated performance of PolarStar and of the networks of Table 3 (Figs 9 and 10).
 
 The available copies of the paper lack the sizes of buffers and the numbers of virtual channels. Here a port
-has 128 flits, as in the PolarFly paper's simulator, divided among one channel per hop. The claims are
+has 128 flits, as in the PolarFly paper's simulator, divided among its channels, one per hop. The claims are
 orderings from text and curves; those of Fig 10 turn out the same if packets use any of four channels.
 """
 
@@ -133,7 +133,7 @@ def compared(curves: MeasuredCurves) -> Values:
 
 
 def adversarial_curves(scale: Scale) -> list[Curve]:
-    """Returns the curves of Fig 10: every group or supernode sends to one other over long minimal paths.
+    """Returns the curves of Fig 10: each group or supernode sends to another one over long minimal paths.
 
     Args:
         scale: the scale; at quick scale there are five small networks and coarse loads.

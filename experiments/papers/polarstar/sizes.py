@@ -100,8 +100,9 @@ def largest_polarstar(radix: int) -> Design:
 def scales(_scale: Scale) -> ItemResult:
     """Returns the largest networks of diameter 3 by radix (Fig 1).
 
-    The mean ratio to a family covers only radixes that its members have. The 1.31 over Bundlefly in the first
-    version of the abstract confirms this: over the largest Bundlefly that fits each radix, it would be 1.14.
+    PolarStar's mean ratio to a family covers only radixes that the family has. The first version of the
+    abstract confirms this: its ratio to Bundlefly is 1.31; with the largest Bundlefly that fits each radix,
+    it would be 1.14.
     """
     own = _largest_by_family()
     sizes = {name: {radix: up_to(of_family, radix) for radix in _RADIXES} for name, of_family in own.items()}

@@ -3,8 +3,8 @@
 The text of the paper states prices, the racks of Slim Fly, cables of 1 m inside racks, and the Manhattan
 distance plus 2 m between racks. For what it leaves open, this module decides:
 
-- The two networks of a range of costs are the one nearest in endpoints, and the largest one whose routers
-  have at most as many ports as Slim Fly's.
+- A range of costs extends between two networks of a family: the nearest in endpoints, and the largest whose
+  routers have at most as many ports as Slim Fly's.
 - Cables of endpoints count, as electric cables of 1 m.
 - Racks of other networks are placed by `topology.costs.racks`; each takes 1 m x 1 m.
 - Routers of a DLN have the same ports and endpoints as Slim Fly's. Claims on DLN are not computed.

@@ -38,7 +38,7 @@ _CLAIMED = (
 
 
 def bisections(scale: Scale) -> ItemResult:
-    """Returns the links in a bisection per endpoint (Fig 5c)."""
+    """Returns the number of links that a bisection cuts, divided by the number of endpoints (Fig 5c)."""
     rows: list[Row] = []
     per_endpoint: dict[str, float] = {}
     over_formula: dict[str, float] = {}
@@ -79,7 +79,7 @@ def _over_torus_formula(row: Row) -> float:
 def disconnections(scale: Scale) -> ItemResult:
     """Returns the shares of failed links that disconnect networks, by several readings (Table III).
 
-    The paper removes links in steps of 5 %, so a share is the last step that the median order survives.
+    The paper removes links in steps of 5 %, so a share is the last step that half of the runs survive.
     """
     values: dict[str, Value | float] = {}
     rows: list[Row] = []

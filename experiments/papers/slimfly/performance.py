@@ -104,7 +104,7 @@ def compared_curves(scale: Scale) -> list[Curve]:
     """Returns the curves of Fig 6: Slim Fly, a dragonfly and a fat tree under four patterns.
 
     In the worst case of a dragonfly or fat tree, all hosts of a group or subtree send to the next one
-    (`adv:1`). The shift excludes the half of the traffic that a source would send to itself (`half-shift`).
+    (`adv:1`). The pattern `half-shift` excludes the half of the traffic that a source would send to itself.
 
     Args:
         scale: the scale; at quick scale there are small networks and coarse loads.
@@ -156,7 +156,7 @@ def compared(curves: MeasuredCurves) -> Values:
 def accepted_curves(scale: Scale) -> list[Curve]:
     """Returns the curves of Fig 8: Slim Fly under uniform traffic with more endpoints, or other buffer sizes.
 
-    Curves of endpoints also have full load, because a network may accept more there than at saturation, where
+    Curves by endpoints include full load, because a network may accept more there than at saturation, where
     its first links are full. Curves of buffer sizes use UGAL-L.
 
     Args:

@@ -119,7 +119,7 @@ def flow_doubts(flows: FlowSummary | None) -> list[str]:
 
 
 def flow_times_ms(record: RunRecord) -> tuple[Times, Times]:
-    """Returns completion time (NaN if incomplete) and ideal time of every flow in ms, float64 arrays.
+    """Returns two float64 arrays: completion time (NaN if incomplete) and ideal time of every flow, in ms.
 
     Args:
         record: observations of the run.
@@ -215,7 +215,7 @@ def _quantiles(values: Times) -> Quantiles:
 def _bytes(record: RunRecord, outcome: FlowOutcome) -> FlowBytes:
     """Returns the bytes of all flows, and their bytes on all links between routers.
 
-    The bytes on links are computed from the flows' bytes and hops, and also counted by the links' queues.
+    The bytes on links are given twice: computed from the flows' bytes and hops, and counted by queues.
     """
     flows, there, back = outcome.flows, *_wire_bytes(outcome)
     hops = _mean_hops(record, outcome)
@@ -244,9 +244,9 @@ def _bytes(record: RunRecord, outcome: FlowOutcome) -> FlowBytes:
 
 
 def bytes_sent_by_hosts(outcome: FlowOutcome) -> npt.NDArray[np.int64]:
-    """Returns, for each host, the bytes of all frames that it sent for flows: int64, hosts.
+    """Returns an int64 array, one entry per host: the bytes of all frames that it sent for flows.
 
-    The kernel counted them per flow (TCP_INFO). They include acknowledgements.
+    The kernel counted these bytes per flow (TCP_INFO). They include acknowledgements.
     """
     there, back = _wire_bytes(outcome)
     total = np.zeros(len(outcome.window_bytes), np.int64)
@@ -270,7 +270,7 @@ def _wire_bytes(outcome: FlowOutcome) -> tuple[npt.NDArray[np.int64], npt.NDArra
 
 
 def _mean_hops(record: RunRecord, outcome: FlowOutcome) -> Times:
-    """Returns, for each ordered pair of hosts, the mean hops of its frames: float64, hosts x hosts.
+    """Returns a float64 array, hosts x hosts: the mean hops of the frames of each ordered pair.
 
     The mean is over sampled frames, weighted by their bytes. For a pair without samples, it is the distance.
     """
@@ -280,7 +280,7 @@ def _mean_hops(record: RunRecord, outcome: FlowOutcome) -> Times:
 
 
 def _link_total(log: LinkLog, topology: Topology, column: int) -> float:
-    """Returns the sum of a counter over all links between routers while they were observed.
+    """Returns how much a counter, summed over all links between routers, grew while they were observed.
 
     Args:
         log: readings of their queues.

@@ -32,9 +32,9 @@ class Compared:
         accepted_predicted: accepted load by the fluid model; None for adaptive routings.
         hops_mean, hops_mean_simulated: mean number of links between routers that packets took.
         queueing_frame_times, queueing_frame_times_simulated: mean queueing time of packets, in transmission
-            times of a frame; the measured one, a latency minus held times, may be below 0 at low loads.
-        latency_ms_simulated: mean latency in ms until arrival of the first bit in the simulation; comparable
-            to `latency_ms` of a run without processing times of programs.
+            times of a frame; the measured time, a latency minus held times, may be below 0 at low loads.
+        latency_ms_simulated: mean latency in ms until arrival of the first bit in the simulation; excludes
+            processing times of programs, which `latency_ms` of a run includes.
         seed: seed of the random generator.
         options: varied option -> its value at the point; absent if the sweep varies no option.
     """

@@ -53,11 +53,11 @@ class FaultRecord:
     Attributes:
         done: the faults, including restorations.
         replanned: the controller's plans.
-        lost_packets: packets of the whole run that were lost to these failures, at most: packets of pairs of
-            hosts that were cut off, and of pairs with a path over a failed component until the controller had
-            planned around it. An estimate from the losses of each pair and the packets that its source sent
-            in that time. They count in `loss`, but not in `fidelity.lost_outside_queues`; absent if the
-            losses are not known.
+        lost_packets: upper bound on the packets of the whole run that were lost to these failures: packets of
+            pairs of hosts that were cut off and, until the controller had planned around a failed component,
+            of pairs with a path over it. Estimated from the losses of each pair and the packets that its
+            source sent in that time. They count in `loss`, but not in `fidelity.lost_outside_queues`; absent
+            if the losses are not known.
     """
 
     done: tuple[InjectedFault, ...]
@@ -73,7 +73,7 @@ class FaultRecord:
 
     @property
     def losses(self) -> str:
-        """A sentence on the packets lost to the failures; empty if none were or this is unknown."""
+        """A sentence on the packets lost to the failures; empty if none were lost or this is unknown."""
         noun = "packet was" if self.lost_packets == 1 else "packets were"
         return f"{self.lost_packets} {noun} lost to the scheduled failures" if self.lost_packets else ""
 

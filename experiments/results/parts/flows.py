@@ -64,9 +64,10 @@ class FlowBytes:
     Attributes:
         payload: payload that arrived.
         resent: payload that was retransmitted.
-        wire: frames without FCS that sources and destinations sent, by the kernel's counters (TCP_INFO).
-        links_by_flows: sum over flows of these bytes times the hops of the flow's path, minus the bytes of
-            lost frames on links that they did not reach.
+        wire: bytes of frames, without FCS, that sources and destinations sent, by the kernel's counters
+            (TCP_INFO).
+        links_by_flows: sum over flows of their bytes in `wire` times the hops of their paths, minus the bytes
+            of lost frames on links that these frames did not reach.
         links_counted: bytes counted by the queues of links between routers; None if not observed.
         links_error: links_by_flows / links_counted - 1.
     """
@@ -101,8 +102,8 @@ class FlowSummary:
         classes: the result by flow size.
         base_ms: hops -> minimum time in ms of a one-byte flow in the idle fabric, measured before the run.
         bytes: bytes of flows and of links.
-        below_ideal: share of complete flows with a slowdown below 0.95, for which `base_ms` is too long;
-            null if there are no complete flows.
+        below_ideal: share of complete flows with a slowdown below 0.95; for these, `base_ms` is too long.
+            Null if there are no complete flows.
         flow_sizes, flow_size_limit, flow_file, drain_s: requested settings.
     """
 
@@ -125,7 +126,7 @@ class FlowSummary:
 
     @property
     def together(self) -> FlowClass:
-        """The class of all flows."""
+        """The result of all flows, as one class."""
         payload = sum(entry.bytes for entry in self.classes)
         return FlowClass(ALL, self.started, self.completed, payload, self.fct_ms, self.slowdown)
 

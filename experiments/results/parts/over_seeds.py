@@ -1,4 +1,4 @@
-"""Rules that combine the values of several seeds; a record's field has its rule in its type annotation.
+"""Rules that combine values of several seeds; the type annotation of a record's field contains its rule.
 
 A field without a rule is a setting that is equal for all seeds; the first value is used.
 """
@@ -32,7 +32,7 @@ def joined(values: Iterable[Sequence[Entry]]) -> tuple[Entry, ...]:
 
 
 def by_key(tables: Sequence[Mapping[int, Number]], rule: Callable[[Sequence[Number]], Number]) -> Any:
-    """Combines mappings: key -> the rule applied to the key's values in all of them; keys ascend."""
+    """Combines mappings by applying the rule to all values of each key; keys ascend."""
     keys = sorted({key for table in tables for key in table})
     return {key: rule([table[key] for table in tables if key in table]) for key in keys}
 

@@ -13,7 +13,7 @@ from experiments.spec.options import MAX_REPEAT
 
 @dataclass(frozen=True)
 class Interval:
-    """Mean over replications with its confidence interval (Student's t).
+    """Mean over replications, and its confidence interval (Student's t).
 
     Attributes:
         mean: arithmetic mean of the replications.

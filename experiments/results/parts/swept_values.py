@@ -27,7 +27,7 @@ class SweptSettings(DataclassInstance):
     """The settings that both kinds of sweep have: the swept values.
 
     Attributes:
-        kind: SWEEP or SIMULATED_SWEEP, whose options vary.
+        kind: name under which the varied options are declared: SWEEP or SIMULATED_SWEEP.
         routings, patterns, loads: swept values; points are all their combinations.
         vary: key of `--vary` -> further swept values; None if there are none.
         faults_asked: requested random failures, drawn for each point; None if there are none.
@@ -68,7 +68,7 @@ class SweptSettings(DataclassInstance):
         return {entry.name: getattr(self, entry.name) for entry in fields(self) if entry.name not in own}
 
     def difference(self, other: Self) -> str | None:
-        """Returns the first incompatible setting by name; None if points of both fit into one sweep.
+        """Returns the name of the first incompatible setting; None if points of both fit into one sweep.
 
         Different routings, patterns, loads and values of varied keys are compatible: they only add points.
 

@@ -30,7 +30,7 @@ from topology.addressing import hosts_of
 
 
 def application_parts(record: SimulationRecord) -> dict[str, Any]:
-    """Returns the fields that an application adds to a simulation's summary, by name.
+    """Returns field -> value for the fields that an application adds to a simulation's summary.
 
     Args:
         record: the simulation.
@@ -100,7 +100,7 @@ def _trace(record: ApplicationRecord) -> SimulatedMessages:
 
 
 def _message_cycles(record: ApplicationRecord) -> npt.NDArray[np.int64]:
-    """Returns the cycles from each message's scheduled time to its arrival, int64; -1 without arrival."""
+    """Returns int64 cycles from each message's scheduled time to its arrival; -1 if it did not arrive."""
     done = record.done
     return np.asarray(np.where(done >= 0, done - record.graph.begin_cycles, -1), np.int64)
 

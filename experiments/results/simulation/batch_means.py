@@ -79,13 +79,13 @@ def batch_interval(sums: Float64, weights: Float64, period: int) -> BatchInterva
     The batches are the shortest ones whose means are nearly independent.
 
     Args:
-        sums: numerator in each period: float64 array, (periods,), at least MIN_BATCHES periods.
-        weights: denominator in each period: float64 array, (periods,).
+        sums: float64 array, one entry per period, at least MIN_BATCHES: the numerator in each period.
+        weights: float64 array, one entry per period: the denominator in each period.
         period: length of a period in cycles.
 
     Returns:
-        The interval, without `ci95` if even the longest batches are correlated; None if there are no batches
-        with a positive denominator.
+        The interval, without `ci95` if all batches that were tried are correlated; None if there are no
+        batches with a positive denominator.
     """
     found: BatchInterval | None = None
     for length, values in _batches(sums, weights):
@@ -108,7 +108,7 @@ def batch_interval(sums: Float64, weights: Float64, period: int) -> BatchInterva
 def _batches(sums: Float64, weights: Float64) -> Iterator[tuple[int, Float64]]:
     """Yields (periods per batch, mean of each batch) for longer and longer batches.
 
-    If the periods cannot be divided evenly into batches, the first ones are left out.
+    If the periods cannot be divided evenly into batches, the first periods are left out.
     """
     first = -(-len(sums) // MAX_BATCHES)
     for merged in _MERGED:

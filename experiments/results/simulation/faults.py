@@ -14,9 +14,9 @@ class SimulatedFault:
     Attributes:
         cycle: cycle at whose start it took effect.
         fault: the line of a fault schedule, such as `fail link:s1-s7`.
-        lost_packets: packets lost between this fault and the next one, because their link failed or a switch
-            had no rule for them, including warm-up and drain, but not packets dropped by full queues. Losses
-            of several faults in one cycle count for the last of them.
+        lost_packets: packets lost between this fault and the next one, also in warm-up and drain, because
+            their link failed or a switch had no rule for them. Packets dropped by full queues do not count.
+            Losses of several faults in one cycle count for the last of them.
         last_loss_cycle: cycle of the last of these losses; null without losses.
     """
 

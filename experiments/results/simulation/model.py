@@ -176,7 +176,7 @@ class DeadlockRecord:
 
 @dataclass(frozen=True)
 class BatchInterval(Interval):
-    """Mean over the batches of a window with its confidence interval (Student's t).
+    """Mean over the batches of a window, and its confidence interval (Student's t).
 
     Attributes:
         mean: arithmetic mean of the batches.
@@ -230,8 +230,8 @@ class SimulationSummary(SimulatedSettings):
         loss: `packets.dropped` / `packets.sent`; 0 with credit flow control and without faults.
         packets: counts of packets.
         stable: whether the load is stable: at least 0.99 of `offered` is accepted (or the difference can be
-            chance), the mean latency is below 500 cycles, and there is no deadlock; null for applications,
-            which have no offered load.
+            chance), at most 0.01 is dropped, the mean latency is below 500 cycles, and there is no deadlock;
+            null for applications, which have no offered load.
         steady: whether a steady state was reached at the start of the window, for `--warmup steady`.
         latency_ms: null; simulated latencies are in cycles.
         latency_cycles: latency in cycles.
@@ -244,8 +244,8 @@ class SimulationSummary(SimulatedSettings):
         deadlock: deadlock that ended the simulation; null without one.
         faults: faults during the simulation.
         bringup_s: duration in s of each step before packets are simulated: plan, its proof (verify), tables.
-        packet_hops: number of crossings of links between routers by packets, over all cycles.
-        seconds: wall-clock time in s of simulating packets.
+        packet_hops: how often packets crossed links between routers, over all cycles.
+        seconds: wall-clock time in s that the simulation of packets took.
         seed: seed of the random generator.
         versions: versions of the software that produced the result.
         predicted: prediction of the fluid model, for oblivious routings on fabrics of up to 1,024 hosts.
@@ -253,8 +253,8 @@ class SimulationSummary(SimulatedSettings):
         trace: completion of the messages of a trace.
         batches: means over batches of the window with their confidence intervals, for a single simulation;
             absent for applications, with faults, and if the window ended before ten of its thirty periods.
-        repeat: means over replications with their confidence intervals; other keys have the same means, sums
-            of counts, and in `stable` whether all replications are stable. Absent for a single simulation.
+        repeat: means over replications with their confidence intervals; absent for a single simulation. Other
+            keys then have these means, sums of counts, or in `stable` whether all replications are stable.
         interrupted: true if the simulation ended early; absent otherwise.
         format: version of this record's meaning.
     """

@@ -29,8 +29,8 @@ class ApplicationRecord:
         graph: messages of the last phase.
         ideals: ideal times of each phase; a phase is a message size, or the whole trace.
         iterations: the complete iterations.
-        done: cycles from the start of the last iteration to each message's arrival, -1 if it did not arrive:
-            int64 array, (messages,).
+        done: int64 array, one entry per message: cycles from the start of the last iteration to the
+            message's arrival; -1 if it did not arrive.
     """
 
     hosts: tuple[int, ...]
@@ -42,7 +42,7 @@ class ApplicationRecord:
 
 @dataclass(frozen=True)
 class SimulationCounts:
-    """Input for the files of a simulation; small, as it does not include the fabric's plan.
+    """Data from which a simulation's files are written; small, as the fabric's plan is not included.
 
     Attributes:
         fabric: specification of the fabric.
@@ -57,7 +57,7 @@ class SimulationCounts:
     application: ApplicationRecord | None = None
 
     def link_loads(self) -> npt.NDArray[np.float64]:
-        """Returns the load of each directed link in the window: float64 array, directed links."""
+        """Returns a float64 array, one entry per directed link: its load in the window."""
         return np.asarray(self.result.link_flits / max(1, self.result.window), np.float64)
 
 

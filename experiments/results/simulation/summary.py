@@ -103,7 +103,7 @@ def _packets(result: SimulationResult) -> SimulatedPackets:
 
 
 def _latencies(record: SimulationRecord) -> dict[str, Any]:
-    """Returns the summary's fields about latency and queueing, by name."""
+    """Returns field -> value for the summary's fields about latency and queueing."""
     result, flits = record.result, record.fabric.options.routers.packet_flits
     latencies = latency_quantiles(result)
     return {
@@ -137,7 +137,7 @@ def manifest_of(fabric: FabricOptions, traffic: AnyTraffic) -> SimulationManifes
 
 
 def _own_settings(traffic: AnyTraffic) -> dict[str, Any]:
-    """Returns the settings that only this kind of traffic has, by the manifest's field names."""
+    """Returns the manifest's field -> value for settings that only the given kind of traffic has."""
     if isinstance(traffic, SimulatedTraffic):
         times = {"warmup_cycles": traffic.times.warmup, "window_cycles": traffic.times.window}
         return {**times, **fault_settings(traffic)}
@@ -146,7 +146,7 @@ def _own_settings(traffic: AnyTraffic) -> dict[str, Any]:
 
 
 def settings(fabric: FabricOptions) -> dict[str, Any]:
-    """Returns the settings of a simulated fabric, by the field names of SimulatedSettings."""
+    """Returns field of SimulatedSettings -> value for a simulated fabric."""
     return {
         "name": fabric.name,
         "params": dict(fabric.params),
@@ -160,13 +160,13 @@ def settings(fabric: FabricOptions) -> dict[str, Any]:
 def is_stable(result: SimulationResult) -> bool:
     """Returns whether the load is stable.
 
-    It is if at least 0.99 of the offered packets are accepted, at most 0.01 are dropped, the mean latency is
-    below 500 cycles, and there is no deadlock. A load so low that no packet was injected is stable.
+    A load is stable if at least 0.99 of the offered packets are accepted, at most 0.01 are dropped, the mean
+    latency is below 500 cycles, and there is no deadlock; also if it is so low that no packet was injected.
 
     Packets in flight at both ends of the window make accepted and offered packets differ by chance, by about
-    the square root of their number; in a short window, that may exceed 0.01. Their number is estimated from
-    the median latency (Little's law), as the mean grows with the queues of the few sources that saturate
-    first.
+    the square root of the number in flight; in a short window, that may exceed 0.01. This number is estimated
+    from the median latency (Little's law), not the mean, which grows with the queues of the few sources that
+    saturate first.
     """
     if not result.offered and result.window and not result.deadlock:
         return True
@@ -181,7 +181,7 @@ def is_stable(result: SimulationResult) -> bool:
 
 
 def latency_quantiles(result: SimulationResult) -> SimulatedLatencies:
-    """Returns mean and quantiles of the latencies of a simulation in cycles."""
+    """Returns mean and quantiles, in cycles, of a simulation's latencies."""
     if not result.delivered:
         return SimulatedLatencies(None, None, None, None, None)
     # The middle of a histogram bin may exceed the largest latency in it.
@@ -221,7 +221,7 @@ def _predicted(record: SimulationRecord) -> Predicted | None:
 
 
 def _scaled(latencies: SimulatedLatencies, flits: int) -> SimulatedLatencies:
-    """Converts latencies to transmission times of a packet with a number of flits."""
+    """Returns latencies in units of the time in which a link sends a packet of `flits` flits."""
     values = vars(latencies).items()
     return SimulatedLatencies(
         **{name: None if value is None else round(value / flits, 6) for name, value in values}

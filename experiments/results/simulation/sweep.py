@@ -23,7 +23,7 @@ class SimulatedSweepSettings(SweptSettings):
     Attributes:
         routers: settings of routers and links.
         arrivals: arrival process: poisson, bernoulli or constant.
-        seed: seed of the random generator; the first one of replications.
+        seed: seed of the random generator; with replications, the first seed.
         warmup_cycles: length of the warm-up in cycles; null if it lasts until the steady state.
         window_cycles: length of the window in cycles.
         faults, faults_asked, replan_cycles: see `traffic` in the manifest of a simulation.
@@ -31,8 +31,8 @@ class SimulatedSweepSettings(SweptSettings):
         repeat: number of replications of each point.
         ordered_repair: whether fast reroute follows an order of channels, so that failures cause no cyclic
             dependency between channels.
-        vary: key of `--vary` -> further swept values; absent if there are none. Other keys have a varied
-            setting's value at the first point.
+        vary: key of `--vary` -> further swept values; absent if there are none. A varied setting's
+            own key, for example in `routers`, has its value at the first point.
     """
 
     kind = SIMULATED_SWEEP
@@ -53,7 +53,7 @@ class SimulatedSweepSettings(SweptSettings):
     vary: Mapping[str, tuple[Value, ...]] | None = omitted()
 
     def shared(self) -> dict[str, object]:
-        """Returns the settings that all points share, by name; includes settings of the routers."""
+        """Returns name -> value of the settings that all points share, including settings of the routers."""
         values = super().shared()
         del values["routers"]
         return {**values, **vars(self.routers)}
@@ -69,7 +69,7 @@ class SimulatedSweepManifest(Origin):
         params: parameters of the topology.
         hosts: p, the number of hosts attached to each router that has any.
         sweep: settings of the sweep.
-        sessions: start of each session of a sweep that was resumed, the first one first.
+        sessions: start times of the sweep and of each resumption, in order; absent if it was not resumed.
     """
 
     engine: str = SIMULATION

@@ -35,8 +35,9 @@ class Demands(NamedTuple):
     def refusal(self) -> str:
         """The text of the error if the user does not approve, or cannot be asked."""
         count = len(self.programs)
-        what = f"{count} program{'s' * (count > 1)}" if count else self.others[0]
-        return f"{self.reason}, and asks root for {what}; check the file, then give --run-programs"
+        programs = [f"{count} program{'s' * (count > 1)}"] if count else []
+        wanted = " and ".join((*programs, *self.others))
+        return f"{self.reason}, and asks root for {wanted}; check the file, then give --run-programs"
 
 
 def approved(experiment: Experiment, approves: Callable[[Demands], bool]) -> Experiment:
@@ -52,12 +53,12 @@ def approved(experiment: Experiment, approves: Callable[[Demands], bool]) -> Exp
     source = experiment.source
     foreign = source.foreign if source else None
     with experiment.errors_located():
-        own_list, listed = _listed_programs(experiment)
+        listed_lines, listed = _listed_programs(experiment)
     values = dict(experiment.values)
     if listed is not None:  # nobody opens the file again, so its owner cannot change what runs
-        values[_EXEC] = (*values.get(_EXEC, ()), *own_list)
+        values[_EXEC] = (*values.get(_EXEC, ()), *listed_lines)
         del values[_EXEC_FILE]
-    demands = _demands(experiment, foreign, own_list, listed)
+    demands = _demands(experiment, foreign, listed_lines, listed)
     if demands is None:
         return experiment
     if not approves(demands):
@@ -66,9 +67,9 @@ def approved(experiment: Experiment, approves: Callable[[Demands], bool]) -> Exp
 
 
 def _listed_programs(experiment: Experiment) -> tuple[list[str], Foreign | None]:
-    """Returns the programs in the file of --exec-file, and that file's owner if it is another user.
+    """Returns the programs in the file of --exec-file, and the other user who owns or named the file.
 
-    Otherwise the result is an empty list and None. Another user's file must contain a program.
+    If there is no such user, the result is an empty list and None; otherwise the file must contain a program.
     """
     file = experiment.values.get(_EXEC_FILE)
     if file is None or os.geteuid():
@@ -82,20 +83,20 @@ def _listed_programs(experiment: Experiment) -> tuple[list[str], Foreign | None]
 
 
 def _demands(
-    experiment: Experiment, foreign: Foreign | None, own_list: Sequence[str], listed: Foreign | None
+    experiment: Experiment, foreign: Foreign | None, listed_lines: Sequence[str], listed: Foreign | None
 ) -> Demands | None:
     """Returns the actions that files of other users request from root; None if they request none.
 
     Args:
         experiment: the experiment.
         foreign: another user's experiment file, with the options that it gives; None if there is none.
-        own_list: command lines from another user's file of programs.
+        listed_lines: command lines from another user's file of programs.
         listed: that file; None if there is none.
     """
     values = experiment.values
     # On the other engine, options of the file that do not apply there are dropped.
     given = foreign.options & values.keys() if foreign else frozenset()
-    programs = [*(values.get(_EXEC, ()) if _EXEC in given else ()), *own_list]
+    programs = [*(values.get(_EXEC, ()) if _EXEC in given else ()), *listed_lines]
     others = []
     if _HOST_ROOT in given and values[_HOST_ROOT] == REAL_ROOT:
         others.append(f"programs on hosts to run as root of this machine (--{_HOST_ROOT} {REAL_ROOT})")
@@ -104,7 +105,7 @@ def _demands(
     home = Path(os.path.abspath(foreign.path)).parent if foreign else Path()
     for name, files in experiment.input_files.items():
         outside = [one for one in files if not Path(os.path.abspath(one)).is_relative_to(home)]
-        if name in given and not (name == _EXEC_FILE and own_list):
+        if name in given and not (name == _EXEC_FILE and listed_lines):
             others += [f"{file} read as --{name}" for file in outside]
     whose = foreign or listed
     if whose is None or not (programs or others):

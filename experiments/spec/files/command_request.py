@@ -131,7 +131,7 @@ def _several_text(several: list[_Several], command: str) -> str:
 
 
 def _missing_traffic(experiment: Experiment) -> str:
-    """Returns the text of the error that an experiment has no pattern to predict; empty if it has one."""
+    """Returns the error message for an experiment without a pattern to predict; empty if it has one."""
     if experiment.kind != FAILOVER and experiment.traffic_kind not in (REPLAY, PROGRAMS):
         return ""
     keys = [key for key in ("flow-file", "exec", "exec-file") if key in experiment.values]
@@ -140,14 +140,14 @@ def _missing_traffic(experiment: Experiment) -> str:
 
 
 def _engine_note(experiment: Experiment, request: Experiment, given: Mapping[str, Any]) -> str:
-    """Returns the note about values that a sweep's other engine lacks, or takes in another unit."""
+    """Returns the note on a sweep's values that the requested engine lacks, or takes in another unit."""
     if experiment.kind != SWEEP or experiment.declared_kind == request.declared_kind:
         return ""
     complete = experiment.complete_values
     before, after = (varied_options(one.values.get("vary", ())) for one in (experiment, request))
 
     def chosen(option: Option) -> bool:
-        """Returns whether users chose its value: files have what they wrote, results all defaults, too."""
+        """Returns whether users chose an option's value: in a file always, in results if not the default."""
         if experiment.source is not None:
             return True
         derived = option.derived and option.derived(experiment, complete)

@@ -170,7 +170,7 @@ def experiment_content(experiment: Experiment, *, complete: bool = False) -> dic
 
 
 def _plugins_of(experiment: Experiment) -> dict[str, str]:
-    """Returns name -> text that identifies its plug-in, for each name in an experiment from a plug-in."""
+    """Returns name -> text that identifies its plug-in, for each name that comes from a plug-in."""
     texts = (str(experiment.values.get(option, "")) for option in _NAMING)
     names = {word.partition(":")[0] for text in texts for word in text.split(",")}
     found = {name: plugin_named(name) for name in sorted(names)}
@@ -201,7 +201,7 @@ def check_kept(content: Mapping[str, Any] | None) -> None:
 def together(
     held: Mapping[str, Any] | None, content: Mapping[str, Any] | None, folder: Path
 ) -> Mapping[str, Any] | None:
-    """Returns an experiment's content with its own plug-ins and input files and those of earlier points.
+    """Returns an experiment's content, with the plug-ins and input files of earlier points added.
 
     Args:
         held: content of the experiment in the folder.

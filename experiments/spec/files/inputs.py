@@ -44,10 +44,10 @@ def kept_digests(content: Mapping[str, Any] | None) -> Digests:
 
 
 def digests_by_path(kept: Digests, paths: Iterable[str]) -> dict[str, str]:
-    """Returns the kept digests by the paths of a file that was written from another folder.
+    """Returns absolute path -> digest, for digests stored under the paths that the user gave.
 
     Args:
-        kept: digests by paths as the user gave them, perhaps relative to a folder that is no longer known.
+        kept: path -> digest; paths may be relative to a folder that is no longer known.
         paths: the same paths, absolute.
     """
     found = {}

@@ -1,4 +1,4 @@
-"""Finds the input files in values of options that need not name a file, such as a pattern."""
+"""Finds the input files of options whose values may name a file, such as `--pattern matrix:FILE`."""
 
 from __future__ import annotations
 

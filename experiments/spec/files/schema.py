@@ -83,7 +83,7 @@ def _branches() -> Iterator[dict[str, Any]]:
 
 
 def _of_engine(branch: dict[str, Any]) -> dict[str, Any]:
-    """Adds a condition on the engine to the conditional schema of a sweep; returns others unchanged."""
+    """Adds a condition on the engine to a sweep's conditional schema; returns any other unchanged."""
     title = branch["then"]["title"]
     if title == SIMULATED_SWEEP:
         chosen = {"properties": {ENGINE: {"const": SIMULATION}}, "required": [ENGINE]}

@@ -67,7 +67,7 @@ class Source:
 
         Args:
             error: the error; its text may name options as `--load`, or as `ranks` before " must ".
-            given: all options of the experiment; an error about an option from elsewhere is left unchanged.
+            given: all options of the experiment; errors about one that the file does not set stay unchanged.
             files: option -> input files; an error that names such a file refers to the option.
             whole: whether an error that refers to no option concerns the whole file.
         """

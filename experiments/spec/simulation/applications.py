@@ -28,7 +28,7 @@ class SimulatedApplication:
         placement: assignment of ranks to hosts.
         message_bytes: message sizes.
         iterations: iterations of each size; each starts when the one before has ended on all ranks.
-        slices: slices of a collective's vector that are processed in parallel.
+        slices: number of slices of a collective's vector that are processed in parallel.
         compute_cycles: cycles that a rank computes between exchanges.
         flit_bytes: bytes of a flit.
         seed: seed of the random generator.
@@ -98,7 +98,7 @@ def check_trace(traffic: SimulatedTrace, fabric: FabricOptions) -> None:
 
 
 def _check_flow_control(what: str, fabric: FabricOptions) -> None:
-    """Raises UsageError if routers may drop packets, as a message that lost one would never be complete.
+    """Raises UsageError if routers may drop packets, as a message that lost a packet would never be complete.
 
     Args:
         what: noun for the application in the error.

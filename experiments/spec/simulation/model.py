@@ -35,7 +35,7 @@ class SimulatedTraffic:
         arrivals: distribution of a host's packets over time, one of ARRIVALS.
         seed: seed of the random generator.
         times: lengths of warm-up and window.
-        faults: failures and restorations, times in cycles.
+        faults: failures and restorations, with times in cycles.
         faults_asked: requested random failures, from which `faults` was drawn; None if it was not drawn.
         replan_cycles: cycles from a fault until switches have the new plan; `none` for never.
 
@@ -72,13 +72,14 @@ class RouterRecord:
         virtual_channels: number of virtual channels of a port.
         buffer_flits: capacity of a virtual channel's buffer in flits.
         speedup: flits that a router moves from an input to an output per cycle.
-        channel_policy: virtual channel of a packet's next hop: `hop`, `class`, `any` or `random`.
+        channel_policy: how the virtual channel of a packet's next hop is chosen: `hop`, `class`, `any` or
+            `random`.
         arbitration: order in which inputs and channels are served.
         router_cycles: cycles of a packet's head flit in an uncontended router.
         link_cycles: latency of a link between routers; with `global_link_cycles`, of links within a cluster.
-        global_link_cycles: latency of a link between clusters of routers; absent if it is `link_cycles`.
+        global_link_cycles: latency of a link between clusters of routers; absent if equal to `link_cycles`.
         host_link_cycles: latency of a link between a router and a host.
-        credit_cycles: cycles until a credit has returned upstream.
+        credit_cycles: cycles that a credit takes in addition to the link's latency.
         queue_packets: capacity of an output queue in packets.
         burst_packets: packets that an idle link sends back to back.
         decision: rule by which a source chooses between minimal path and detours, for each packet or, with

@@ -28,7 +28,7 @@ class MemberCosts:
     """Costs of a member of a family.
 
     Attributes:
-        bisection: share of the links between the best halves of a few searches.
+        bisection: share of the links cut by the best bisection that a few searches found.
         cables: number of pairs of racks with links between them; each pair has one bundle of cables.
         cost_per_endpoint: price of routers and cables for each host, in $.
     """
@@ -68,7 +68,7 @@ def prices_from(path: Path | str | None) -> Prices:
 
 
 def rack_numbers(topology: Topology) -> Mapping[str, Any]:
-    """Returns the racks of a graph and the links between them, by the keys of `polarlab topology --json`.
+    """Returns the racks of a graph and the links between them, with the keys of `polarlab topology --json`.
 
     Args:
         topology: the graph.

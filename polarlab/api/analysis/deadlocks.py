@@ -31,7 +31,7 @@ def virtual_channels_of(text: str) -> int:
     """Returns the number of virtual channels that a text names.
 
     Args:
-        text: `one`, or `hop:N` for N virtual channels that packets change by hop.
+        text: `one`, or `hop:N` for N virtual channels, which packets change at each hop.
 
     Raises:
         ParameterError: the text is something else.
@@ -54,12 +54,12 @@ def prove_deadlock_freedom(
     Args:
         plan: plan of all switches.
         virtual_channels: `one`, or `hop:N`: hop h of a packet, from 1, uses virtual channel min(h, N) - 1.
-        failures: the single failures to check, besides none: `none`, `links` or `switches`.
-        layers: whether to count the acyclic layers into which the paths of all pairs can be divided; for
-            routings with one path per pair.
+        failures: single failures to check, in addition to the intact fabric: `none`, `links` or `switches`.
+        layers: whether to count the acyclic layers into which the paths of all pairs can be divided; only
+            for routings with one path per pair.
 
     Raises:
-        UsageError: layers are requested together with failures, or where a pair has several paths.
+        UsageError: layers are requested together with failures, or for a routing with several paths per pair.
         ParameterError: `virtual_channels`, `failures` or `layers` is outside its domain.
         MachineError: the proof needs more memory than is free.
 
@@ -119,7 +119,7 @@ def deadlock_record(proof: DeadlockProof) -> dict[str, Any]:
 
 
 def check_certificate(path: Path, failures: str) -> None:
-    """Raises UsageError unless a proof with these `failures` can write its certificate to a file."""
+    """Raises UsageError unless the certificate of a proof with these `failures` can be written to `path`."""
     if failures != "none":
         raise UsageError(
             f"failures must be none for a certificate, which needs one set of paths, got {failures}"
@@ -132,7 +132,7 @@ def check_certificate(path: Path, failures: str) -> None:
 def write_certificate(proof: DeadlockProof, path: Path) -> None:
     """Writes the order of the channels as a new CSV file: link, port, virtual_channel, rank.
 
-    A link is written as `s1-s7`, the sending switch first. The port is the sending switch's, which
+    A link is written as `s1-s7`, the sending switch first. The port, on the sending switch,
     distinguishes parallel links.
 
     Args:
@@ -160,7 +160,7 @@ def draw_cycle(topology: Topology, proof: DeadlockProof, path: Path | None = Non
     Args:
         topology: the graph.
         proof: a proof with a cycle.
-        path: the file, .png, .svg or .pdf; None for none.
+        path: the file, .png, .svg or .pdf; None for no file.
 
     Raises:
         UsageError: the file's extension is not supported, or the file exists.

@@ -1,4 +1,4 @@
-"""Papers: their claims, compared with computed numbers, figures and tables."""
+"""Papers: their figures and tables, and their claims compared with computed numbers."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class PaperItem:
     Attributes:
         paper: name of the paper.
         item: the figure, table or section, such as `fig12`.
-        title: its content; if it is not computed, the reason or its place in the paper.
+        title: content of the item; if the item is not computed, the reason, or its place in the paper.
         claims: number of its claims.
         computed: whether `reproduce` computes it.
 
@@ -91,7 +91,7 @@ def papers() -> Rows[PaperItem]:
 
 @dataclass(frozen=True, repr=False)
 class Reproduction(Table):
-    """Computed figures, tables and sections of a paper with their claims, by the keys of `paper --json`.
+    """Computed figures, tables and sections of a paper with their claims; keys as in `paper --json`.
 
     Attributes:
         paper: name of the paper.
@@ -125,7 +125,7 @@ class Reproduction(Table):
         return not any(claim.unexplained for claim in self.claims)
 
     def rows(self) -> list[Mapping[str, Any]]:
-        """Returns the claims, a mapping from columns to values for each."""
+        """Returns a row for each claim, as column -> value."""
         return [vars(claim) for claim in self.claims]
 
 
@@ -151,10 +151,10 @@ def reproduce(  # noqa: PLR0913  # the options of `polarlab paper`
 
     Args:
         paper: name of the paper, such as `polarfly`.
-        item: figure, table or section, such as `fig12`; `all` for everything that can be computed, without
-            real packets unless this process runs as root.
+        item: figure, table or section, such as `fig12`; `all` for everything that can be computed (items with
+            real packets only if this process runs as root).
         quick: whether to use fewer sizes and runs, and smaller networks in simulations.
-        seeds: number of random orders of failures, of searches for a bisection, or of simulations per point,
+        seeds: number of random failure orders, of bisection searches, or of simulations per point,
             1 to 10000; None for the default of the figure or table.
         out: folder of the files; by default one in results/papers/, named after the paper and these options.
         prices: file of the prices of routers and cables (docs/how-to/costs.md); None for the paper's prices.
@@ -166,8 +166,8 @@ def reproduce(  # noqa: PLR0913  # the options of `polarlab paper`
         insecure_cluster: whether to trust a remote scheduler without TLS, or any scheduler as root: a cluster
             can run code in this process.
         curves: labels of the curves to simulate, such as `PF-UGAL`, or `PF-UGAL:tornado` for one pattern;
-            None for all. Other curves only have the points in the folder, and claims on incomplete curves are
-            not computed.
+            None for all. Other curves show only points that the folder already has, and claims on incomplete
+            curves are not computed.
 
     Raises:
         UsageError: the paper, the item or a curve is unknown, the item is not computed, an option (prices,
@@ -301,7 +301,7 @@ def _check_uses(name: str, item: AnyItem, seeds: int | None, scheduler: str | No
 def _item(
     paper: str, name: str, scale: Scale, settings: ComputeSettings, *, needed: bool
 ) -> ReproducedItem | None:
-    """Computes a figure or table of a paper and compares it with its claims.
+    """Computes a figure or table of a paper and compares it with the paper's claims.
 
     Args:
         paper: name of the paper.
@@ -347,7 +347,7 @@ def _prices(paper: str, item: str, path: Folder | None) -> Prices | None:
 
 
 def _default_folder(paper: str, scale: Scale) -> Path:
-    """Returns the default output folder of a paper, named by the paper, scale, seeds and prices."""
+    """Returns the default output folder of a paper, named after the paper, scale, seeds and prices."""
     parts = [paper, *(["quick"] if scale.quick else []), *([f"seeds{scale.seeds}"] if scale.seeds else [])]
     parts += [f"prices-{prices_digest(scale.prices)}"] if scale.prices else []
     return Path("results", "papers", "-".join(parts))

@@ -147,7 +147,7 @@ def plan(
         topology: graph of the routers.
         routing: routing algorithm, one of `routings()`.
         hosts: hosts attached to each router, 1 to 254; for a networkx graph, a factor applied to its
-            nodes' own numbers.
+            nodes' own numbers of hosts.
         local_repair: whether switches have fast-reroute rules around failed links.
         ordered_repair: whether these rules follow an order of channels, so that failures cause no cycle; the
             plan's `unprotected` lists the pairs that no such rule protects.
@@ -168,7 +168,7 @@ def prove(plan: RoutePlan, failures: str = "none") -> Proof:
 
     Args:
         plan: plan of all switches.
-        failures: single failures to check, besides none: `none`, `links` or `switches`.
+        failures: single failures to check, in addition to the intact fabric: `none`, `links` or `switches`.
 
     Raises:
         UsageError: `failures` is something else.
@@ -196,8 +196,8 @@ class PredictedLink:
 
     Attributes:
         link: its ends, such as `s3-s7` for packets from s3 to s7.
-        offered: traffic offered to it, over its capacity; may be over 1.
-        carried: traffic that it passes on, over its capacity.
+        offered: traffic offered to it, divided by its capacity; may exceed 1.
+        carried: traffic that it passes on, divided by its capacity.
     """
 
     link: str
@@ -232,12 +232,12 @@ class Prediction:
 
     @property
     def link_load_max(self) -> float:
-        """The highest load offered to a link, over its capacity."""
+        """The highest load offered to a link, divided by the link's capacity."""
         return max(link.offered for link in self.links)
 
     @property
     def link_load_mean(self) -> float:
-        """The mean load offered to a link, over its capacity."""
+        """The mean load offered to a link, divided by the link's capacity."""
         return sum(link.offered for link in self.links) / len(self.links)
 
     @property
@@ -305,7 +305,7 @@ def check_oblivious(name: str) -> None:
 
 
 def explain(topology: Topology, source: str, destination: str, *, routing: str = "min") -> Explanation:
-    """Returns the paths from one switch to another, their reasons, and their backups; print it.
+    """Returns the paths from one switch to another, their reasons, and their backups; `print` shows them.
 
     Args:
         topology: graph of the routers.
@@ -327,7 +327,7 @@ def explain(topology: Topology, source: str, destination: str, *, routing: str =
 
 @dataclass(frozen=True)
 class SwitchRules:
-    """Rules and groups of a switch, readable; print it.
+    """Rules and groups of a switch; `print` shows them.
 
     Attributes:
         switch: name of the switch.
@@ -365,7 +365,7 @@ def rules(plan: RoutePlan, switch: str, *, without: str | None = None) -> Switch
         plan: plan of all switches.
         switch: the switch, such as `s3`.
         without: failed links and switches that the controller plans around, such as `link:s1-s7,switch:s4`;
-            None for none.
+            None for no failures.
 
     Raises:
         UsageError: the switch does not exist or is one of `without`, or `without` names anything other than

@@ -59,7 +59,7 @@ def _row(comparison: Comparison, name: str, values: list[Any]) -> dict[str, str]
 
 
 def _print_points(comparison: Comparison, name: str) -> None:
-    """Prints a metric of all points of sweeps, and the differences from the first sweep."""
+    """Prints a metric at every point of all sweeps, and the differences from the first sweep."""
     from polarlab.api.command_line.records import with_half
 
     first, *others = comparison.runs

@@ -130,7 +130,7 @@ def print_series(arguments: argparse.Namespace, series: FailoverSeries) -> None:
 
 
 def _result_word(row: dict[str, Any]) -> str:
-    """Returns the word in the table of a series that summarizes one failover's result."""
+    """Returns the word that summarizes a failover's result in the table of a series."""
     if row.get("interrupted"):
         return "interrupted"
     return "negative" if row.get("negative") else "good"

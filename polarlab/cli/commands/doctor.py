@@ -38,7 +38,7 @@ def run(arguments: argparse.Namespace) -> Status:
 
 
 def _row(fabric: CarriedFabric) -> dict[str, Any]:
-    """Returns the table's row for one of the example fabrics, by the keys of `--json`."""
+    """Returns the table's row for one of the example fabrics, with the keys of `--json`."""
     return {
         "fabric": fabric.fabric,
         "switches": fabric.switches,

@@ -1,4 +1,4 @@
-"""`polarlab up`: launches a fabric with a prompt, or runs given lines of the prompt."""
+"""`polarlab up`: launches a fabric with a prompt, or runs given commands of the prompt."""
 
 from __future__ import annotations
 

@@ -65,7 +65,7 @@ def run(arguments: argparse.Namespace) -> Status:
 
 
 def _check_deadlock_options(arguments: argparse.Namespace) -> None:
-    """Raises UsageError if options that need --deadlock lack it, or if files to write cannot be created."""
+    """Raises UsageError if options are given without the --deadlock they need, or files cannot be created."""
     from polarlab.api.analysis.deadlocks import check_certificate, virtual_channels_of
     from polarlab.api.graphs import check_drawing
 
@@ -87,7 +87,7 @@ def _prove_deadlock_freedom(arguments: argparse.Namespace, plan: RoutePlan) -> D
 
 
 def _deadlock_result(arguments: argparse.Namespace, proof: DeadlockProof) -> dict[str, Any]:
-    """Returns the result of a deadlock proof to print, by the keys of `--json`.
+    """Returns the result to print for a deadlock proof, with the keys of `--json`.
 
     Without --json, lists are replaced by their lengths, and values that were not requested are left out.
     """
@@ -133,7 +133,7 @@ def _write_files(arguments: argparse.Namespace, plan: RoutePlan, proof: Deadlock
 
 
 def _result(plan: RoutePlan, proof: Proof) -> dict[str, Any]:
-    """Returns the numbers of a proof and of its plan to print, by the keys of `--json`."""
+    """Returns the numbers to print for a proof and its plan, with the keys of `--json`."""
     size = plan.size()
     return {
         "ok": proof.ok,

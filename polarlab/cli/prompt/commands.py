@@ -137,7 +137,7 @@ class SessionPrompt(FabricCLI):
     # ---- other commands ----
 
     def do_switch(self, line: str) -> None:
-        """Stops a switch's program, or starts one that does not run: switch SWITCH stop|start.
+        """Stops a switch's program, or starts it if it has stopped: switch SWITCH stop|start.
 
         `fail` lists a stopped switch as hang:SWITCH, and `restore all` starts it.
         """
@@ -227,7 +227,7 @@ def serve(
         web: starts the live page and returns its address; None if there cannot be one.
 
     Returns:
-        Whether a line failed that was not typed at a terminal.
+        Whether a line failed, other than lines typed at a terminal.
     """
     failed = False
     if lines:

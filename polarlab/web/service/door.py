@@ -1,7 +1,7 @@
 """Door of the web process: each accepted connection immediately takes one of a limited number of places.
 
 asyncio's own server does not count connections during their TLS handshake. When the process runs out of
-descriptors, it logs a traceback and stops accepting for a second.
+descriptors, that server logs a traceback and stops accepting for a second.
 """
 
 from __future__ import annotations

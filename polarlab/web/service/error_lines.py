@@ -1,6 +1,6 @@
 """Log of the web process on standard error: only errors, and one per ten minutes from each place in the code.
 
-The fabric's process keeps a limited amount of it, which a repeatedly failing request must not use up.
+The fabric's process keeps this log up to a limited size, which a request that often fails must not use up.
 """
 
 from __future__ import annotations

@@ -251,7 +251,7 @@ def _nothing() -> None:
 
 
 def refused(status: int, text: str) -> Response:
-    """Returns the response that refuses a request for a reason, one line of text."""
+    """Returns the response that refuses a request; `text` is the reason, in one line."""
     return JSONResponse({"error": text}, status)
 
 

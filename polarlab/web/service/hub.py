@@ -27,9 +27,9 @@ class Hub:
         about: description of the fabric; None before there is one.
         state: its latest state; None before the first.
         entries: its latest events, as received.
-        version: grows with each change of these.
+        version: grows with each change of the above.
         watchers: number of clients that receive states.
-        session: distinguishes the numbers of these events from those of an earlier process.
+        session: distinguishes event numbers of this process from those of an earlier process.
     """
 
     def __init__(self) -> None:
@@ -99,7 +99,7 @@ class Hub:
                 await self._changed.wait_for(lambda: self.version > version or self.ended)
 
     async def ask(self, action: str, arguments: dict[str, Any]) -> Answer:
-        """Returns the answer of the fabric's process to a request, which may take as long as a measurement.
+        """Returns the answer of the fabric's process to a request; this may take as long as a measurement.
 
         Raises:
             Unanswered: the process has ended, or has sent nothing for a while.

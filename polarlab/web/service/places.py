@@ -1,9 +1,10 @@
 """Places of the web process's connections: their number, and who loses a place when all are taken.
 
 Connections that have sent the token keep their places. Of the others, a random connection of the machine with
-the most connections makes room. If the oldest connection did, a flood would push out every client with a long
-round trip. At r new connections a second for n places, a connection survives t seconds with probability
-exp(-rt / n): 42 % at 4,000 a second, 0.1 s and 464 places. All users of this machine count as one machine.
+the most connections makes room. If the oldest one made room instead, a flood would push out every client with
+a long round trip. At r new connections a second for n places, a connection survives t seconds with
+probability exp(-rt / n): 42 % at 4,000 a second, 0.1 s and 464 places. All users of this machine count as one
+machine.
 """
 
 from __future__ import annotations

@@ -28,7 +28,7 @@ _MAX_BYTES = 2 << 30  # with 450 TLS connections under load it uses 0.2 GiB
 
 
 def drop_privileges() -> None:
-    """Drops the privileges of this process; if it is root, also its user, its files and its network."""
+    """Drops the privileges of this process; as root, also changes its user and removes files and network."""
     os.chdir("/")
     root = os.geteuid() == 0
     if root:
@@ -54,7 +54,7 @@ def drop_privileges() -> None:
 
 
 def _become_page_user() -> None:
-    """Changes to a user that no other process has: processes of the same user can be signalled and traced."""
+    """Changes to a user who has no other processes, because this process could signal and trace them."""
     number = PAGE_NUMBER
     try:
         os.setgid(number)

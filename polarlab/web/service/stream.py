@@ -29,7 +29,7 @@ class EventStream:
 
         Args:
             hub: the state of the fabric.
-            known_entries: number of the last event that the client has; -1 for none.
+            known_entries: id of the last event that the client has; -1 if it has none.
         """
         self._hub, self._entry = hub, known_entries
 

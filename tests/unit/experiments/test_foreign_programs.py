@@ -188,6 +188,13 @@ def test_files_and_folders_that_it_names_are_refused_as_well(capsys, tmp_path):
         assert "--run-programs" in fails(capsys, ["run", str(file)], 2)
 
 
+def test_all_that_it_asks_for_is_named_beside_its_programs(capsys, tmp_path):
+    file = experiment_file(tmp_path, "h1_1 true", out="/etc/results", faults="/etc/shadow")
+    os.chown(file, NOBODY, NOBODY)
+    refused = fails(capsys, ["run", str(file)], 2)
+    assert all(named in refused for named in ("1 program", "/etc/results", "/etc/shadow"))
+
+
 def test_what_the_other_engine_does_not_have_is_not_asked_for(tmp_path):
     file = tmp_path / "experiment.toml"
     file.write_text(Experiment("sweep", {"topology": "polarfly", "q": 2, "host_root": "real"}).to_toml())

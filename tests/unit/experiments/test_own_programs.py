@@ -210,7 +210,7 @@ def test_a_server_that_ends_at_once_is_told_in_one_line(monkeypatch, tmp_path):
         running.wait()
         running.end()
     told = [str(event) for event in events if "h5_1" in str(event)]
-    assert told == [f"`{lines[0]}` ended before the other programs started, with status 3: in use"]
+    assert told == [f"`{lines[0]}` ended with status 3 before the other programs started: in use"]
 
 
 def test_the_progress_names_the_programs():

@@ -80,7 +80,7 @@ class TestOneDeclaration:
             ("run polarfly --q 2 --mode pearled", "mode must be one of plain, purled, got 'pearled'"),
             (
                 "run polarfly --q 2 --pattern allreduce --mode plain",
-                "--mode cannot be combined with collectives",
+                "--mode does not apply to collectives",
             ),
             ("demo failover --link-jitter 1", "--link-jitter"),
             (

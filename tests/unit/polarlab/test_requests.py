@@ -221,7 +221,7 @@ def test_a_request_of_another_command_becomes_one_of_its_kind(kind):
         ("run", {"loads": 0.3}, "loads is not an argument of run, but of sweep"),
         ("run", {"from_": "x.edges"}, "parameter of polarfly must be one of q, expand, got from_"),
         ("run", {"frame_bytes": 0}, "frame_bytes must be 1 or more bytes, got 0"),
-        ("run", {"pattern": "allreduce", "load": 0.3}, "load cannot be combined with collectives; "),
+        ("run", {"pattern": "allreduce", "load": 0.3}, "load does not apply to collectives "),
         (
             "run",
             {"exec_timeout": 3},

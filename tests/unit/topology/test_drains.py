@@ -100,6 +100,15 @@ def test_each_of_several_parallel_links_can_be_drained_and_all_be_used_again_tog
     assert without_drained(twice, drain, parse_drained("link:s1-s2", twice)) == NO_DRAIN
 
 
+def test_one_of_several_parallel_links_can_be_used_again_after_all_were_drained():
+    twice = FABRICS["a ring with every link twice"]()
+    both, one, other = (parse_drained(f"link:s1-s2{copy}", twice) for copy in ("", ".1", ".2"))
+    drain = without_drained(twice, drain_of(twice, both), one)
+    assert drain == drain_of(twice, other)
+    with pytest.raises(ParameterError, match=r"^s1-s2.1 is not drained; drained: s1-s2.2"):
+        without_drained(twice, drain, one)
+
+
 # ---- schedules ----
 
 SCHEDULE = "1 drain s3\n2 fail switch:s3\n3 restore switch:s3\n4 undrain s3\n5 drain link:s1-s2 --force\n"
@@ -154,6 +163,17 @@ def test_parallel_links_are_restored_alone_or_together(text):
     faults = parse_schedule(text, twice)
     check_schedule(faults, twice)
     assert faults[-1].line in ("3 restore link:s1-s2.2", "4 restore switch:s3")
+
+
+def test_a_parallel_link_that_was_restored_alone_is_up():
+    twice = FABRICS["a ring with every link twice"]()
+    begin = "1 fail link:s1-s2\n2 restore link:s1-s2.1\n3 "
+    check_schedule(parse_schedule(begin + "drain link:s1-s2.1", twice), twice)
+    for line in ("restore link:s1-s2.1", "drain link:s1-s2.2"):
+        with pytest.raises(ParameterError, match=f"`3 {line}`: "):
+            check_schedule(parse_schedule(begin + line, twice), twice)
+    faults = parse_schedule(begin + "restore all", twice)
+    assert faults[-1].line == "3 restore link:s1-s2.2"
 
 
 def test_a_schedule_that_would_cut_a_fabric_in_two_needs_force():

@@ -18,7 +18,7 @@ LARGEST_DIMENSION = 14  # 2^14 is MAX_ROUTERS
 
 
 class Hypercube(CartesianProduct):
-    """The hypercube of dimension n: 2^n routers, linked where their numbers differ in one bit.
+    """The hypercube of dimension n: 2^n routers, linked if their indices differ in exactly one bit.
 
     Router order: the coordinates are the bits of the index, the highest one first.
     """
@@ -63,7 +63,7 @@ def subcubes(dimension: int) -> Clusters:
 
 
 def _members() -> Iterator[Member]:
-    """Yields the hypercubes of all dimensions; one host per router."""
+    """Yields the hypercubes of all dimensions, with one host per router."""
     for dimension in range(1, LARGEST_DIMENSION + 1):
         yield Member({"dimension": dimension}, dimension, 2**dimension, 1)
 

@@ -53,7 +53,7 @@ class HyperX(CartesianProduct):
 
 
 def _members() -> Iterator[Member]:
-    """Yields the graphs with two or three dimensions whose sizes differ by at most one."""
+    """Yields the two- and three-dimensional graphs in which the sizes of dimensions differ by at most one."""
     for dimensions in (2, 3):
         for shape in nearly_cubic(dimensions):
             radix = sum(shape) - dimensions

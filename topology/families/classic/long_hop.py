@@ -1,11 +1,11 @@
 """Long Hop networks: hypercubes with the links of an error-correcting code.
 
-A router is a number of n bits. A link joins two routers whose bitwise XOR is one of n + r masks: the n masks
-of a single bit, as in a hypercube, and r masks of several bits. The masks are the columns of the generator
+A router is an n-bit integer. A link joins two routers whose bitwise XOR is one of n + r masks: the n masks of
+a single bit, as in a hypercube, and r masks of several bits. The masks are the columns of the generator
 matrix of a linear code. Each code word divides the routers into two halves, by the parity of some of their
 bits; a word with w ones has w N / 2 links between its halves. The eigenvalues of the graph show that no other
-halves have fewer links between them than those of the lightest word. For a code of minimum distance d, the
-bisection therefore has d N / 2 links.
+halves have fewer links between them than the halves of the lightest word. For a code of minimum distance d,
+the bisection therefore has d N / 2 links.
 
 Source: Tomic, "Network Throughput Optimization via Error Correcting Codes" (2013). The codes here are built
 greedily, which gives shortened Hamming codes for d = 3; the paper uses the best codes from tables.
@@ -45,8 +45,8 @@ def code_rows(dimension: int, distance: int) -> tuple[int, ...]:
         distance: d, the minimum number of bits in which two code words differ.
 
     Returns:
-        n rows, integers of r bits. A code word is the n data bits followed by the XOR of the rows of all data
-        bits that are 1.
+        n rows, each an integer of r check bits. A code word is the n data bits followed by the XOR of the
+        rows of all data bits that are 1.
     """
     if distance % 2 == 0:  # a parity bit over the whole word makes an odd distance even
         odd = code_rows(dimension, distance - 1)
@@ -61,7 +61,7 @@ def _greedy_rows(dimension: int, distance: int, checks: int) -> tuple[int, ...]:
     """Chooses the rows of a code greedily: each is the largest number that keeps the minimum distance.
 
     A row must not be the XOR of at most d - 2 other rows and single bits: together they would form a code
-    word of d - 1 ones.
+    word of at most d - 1 ones.
 
     Returns:
         n rows, integers of `checks` bits; fewer if no further row keeps the distance.
@@ -80,14 +80,15 @@ def _greedy_rows(dimension: int, distance: int, checks: int) -> tuple[int, ...]:
 
 @cache
 def link_masks(dimension: int, distance: int) -> tuple[int, ...]:
-    """Returns the masks of the links: a router is linked to its number XOR each mask.
+    """Returns the masks of the links: a router is linked to its index XOR each mask.
 
     Args:
-        dimension: n, the number of bits of a router's number.
+        dimension: n, the number of bits of a router's index.
         distance: d, the minimum distance of the code.
 
     Returns:
-        n + r numbers of n bits, ascending: the single bits, and for each check bit the bits that it covers.
+        n + r masks of n bits, ascending: the single bits, and for each check bit the data bits that it
+        covers.
     """
     rows = code_rows(dimension, distance)
     checks = max(rows).bit_length()
@@ -101,7 +102,7 @@ class LongHop(Topology):
     Router order: the bits of the router are those of its index, the highest one first.
 
     Attributes:
-        masks: a router's neighbours are its own number XOR each of these numbers; ascending.
+        masks: a router's neighbours are its index XOR each of these masks; ascending.
     """
 
     name = "long-hop"
@@ -142,7 +143,7 @@ class LongHop(Topology):
 
     @cached_property
     def hops(self) -> npt.NDArray[np.int16]:
-        """int16 array, N: the distance in hops between two routers, indexed by the XOR of their numbers."""
+        """int16 array, N: the distance in hops between two routers, indexed by the XOR of their indices."""
         hops = np.full(self.routers, -1, np.int16)
         hops[0] = 0
         newest, steps = np.zeros(1, np.int64), 0
@@ -231,7 +232,7 @@ def _is_simple(dimension: int, distance: int) -> bool:
 
 
 def _members() -> Iterator[Member]:
-    """Yields the networks of all dimensions and distances; one host per router."""
+    """Yields the networks of all dimensions and distances, with one host per router."""
     for dimension in range(_SMALLEST_DIMENSION, LARGEST_DIMENSION + 1):
         for distance in range(SMALLEST_DISTANCE, LARGEST_DISTANCE + 1):
             if _is_simple(dimension, distance):

@@ -1,6 +1,6 @@
 """Cartesian products of graphs: distances, next hops and counts by formulas.
 
-A router of the product of n graphs is a tuple of n coordinates, a vertex of each graph. A link changes one
+A router of the product of n graphs is a tuple of n coordinates, one vertex of each graph. A link changes one
 coordinate along an edge of its graph, so distances are sums over the coordinates, and a shortest path changes
 them in any order.
 
@@ -74,8 +74,8 @@ def ring_factor(order: int) -> Factor:
 class CartesianProduct(Topology):
     """A Cartesian product of graphs.
 
-    Router order: by coordinates, the first one most significant. A minimal next hop corrects any coordinate
-    that differs.
+    Router order: by coordinates, the first one most significant. A minimal next hop corrects one of the
+    coordinates that differ.
 
     Attributes:
         factors: the graph of each dimension.
@@ -226,7 +226,7 @@ def nested_circles(shape: Sequence[int]) -> Positions:
 def _turned(positions: Positions, size: int) -> Positions:
     """Rotates the drawing of a subgraph so that the links between its copies on a circle stay apart.
 
-    A link joins the same router of two copies. The angle maximises the smallest distance between such links.
+    A link joins corresponding routers of two copies. The angle maximises the smallest distance between links.
 
     Args:
         positions: float64 array, routers of one copy x 2.

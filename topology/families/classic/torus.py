@@ -36,7 +36,7 @@ class Torus(CartesianProduct):
 
 
 def _members() -> Iterator[Member]:
-    """Yields the tori with three dimensions whose sizes differ by at most one, and one host per router."""
+    """Yields the tori of three dimensions, whose sizes differ by at most one, with one host per router."""
     for shape in nearly_cubic(3):
         radix = sum(min(size - 1, 2) for size in shape)
         yield Member({"shape": shape_text(shape)}, radix, math.prod(shape), 1)

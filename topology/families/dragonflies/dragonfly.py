@@ -1,8 +1,8 @@
 """Dragonflies: groups of fully connected routers; the groups are fully connected by global links.
 
-Each group has a routers, each router h global links, and every two groups have t links between them: a h =
-t (b - 1) for b groups. With t = 1 and a = 2 h this is the canonical dragonfly. Instead of a complete graph,
-the routers of a group may form a Hamming graph, as in Cray's Cascade.
+Each group has `a` routers, each router has h global links, and every two groups have t links between them:
+a h = t (b - 1) for b groups. With t = 1 and a = 2 h this is the canonical dragonfly. Instead of a complete
+graph, the routers of a group may form a Hamming graph, as in Cray's Cascade.
 
 Source: Kim, Dally, Scott, Abts, "Technology-Driven, Highly-Scalable Dragonfly Topology" (ISCA 2008), section
 3; trunking and arrangements: Camarero, Vallejo, Beivide (TACO 2014), sections 4 and 5; groups that are
@@ -47,9 +47,9 @@ if TYPE_CHECKING:
 class Dragonfly(SearchedTopology):
     """A dragonfly of b groups of size a: diameter 3, or 2 D + 1 with groups of D dimensions.
 
-    Router order: router i of group g has index g a + i; within a group that is a Hamming graph, i counts the
-    coordinates, the first one most significant. All shortest paths are minimal routes; some of them take two
-    global links. The routing `hierarchical` takes at most one.
+    Router order: router i of group g has index g a + i; in a group that is a Hamming graph, the digits of i
+    are the coordinates, the first one most significant. All shortest paths are minimal routes; some of them
+    take two global links. The routing `hierarchical` takes at most one.
 
     Attributes:
         a: the number of routers of a group.
@@ -84,8 +84,8 @@ class Dragonfly(SearchedTopology):
             local: the shape of groups that are Hamming graphs, such as `4x4`; by default they are complete.
 
         Raises:
-            ParameterError: a parameter is outside its domain, or a h is not t (b - 1); the message names the
-                nearest members.
+            ParameterError: a parameter is outside its domain, or a h and t (b - 1) differ; the message names
+                the nearest members.
         """
         self.local = (_group_size(a),) if local is None else read_shape(local, "local")
         self.a = math.prod(self.local)
@@ -314,7 +314,7 @@ FAMILY = Family(
         Parameter(name="seed", type=int, help="seed of the random arrangement", least=0, default_text="1"),
         shape_parameter(
             "local",
-            "shape of groups that are Hamming graphs, instead of a",
+            "shape of groups that are Hamming graphs, instead of --a",
             required=False,
             default_text="complete groups",
         ),

@@ -1,8 +1,8 @@
 """Dragonflies of three levels: fully connected supergroups, each of which is a dragonfly.
 
-The a routers of a group are fully connected. b2 groups with t2 links between every two of them form a
-supergroup: a h2 = t2 (b2 - 1). Supergroups are connected like groups, by h3 links of each router: a b2 h3 =
-t3 (b3 - 1) for b3 supergroups. Both levels are extended palmtrees.
+The `a` routers of a group are fully connected. A supergroup consists of b2 groups, with t2 links between
+every two: a h2 = t2 (b2 - 1). Supergroups are connected like groups, by h3 links of each router:
+a b2 h3 = t3 (b3 - 1) for b3 supergroups. Both levels are extended palmtrees.
 
 Source: Camarero, Vallejo, Beivide (TACO 2014), section 8.
 """
@@ -50,8 +50,10 @@ class Dragonfly3(SearchedTopology):
             a: the number of routers of a group, at least 2.
             h2: the number of links of a router to other groups of its supergroup, at least 1.
             h3: the number of links of a router to other supergroups, at least 1.
-            t2: the number of links between every two groups of a supergroup, a divisor of a h2 up to a.
-            t3: the number of links between every two supergroups, a divisor of a b2 h3 up to a b2.
+            t2: the number of links between every two groups of a supergroup, at most a;
+                it divides the product a h2.
+            t3: the number of links between every two supergroups, at most a b2; it divides the
+                product a b2 h3.
 
         Raises:
             ParameterError: a parameter is outside its domain; the message names the valid values.

@@ -7,7 +7,7 @@ arrangement determines which two ports each link joins. Port l, with r = l mod (
 - consecutive: to the r-th of the other groups in ascending order;
 - circulant: forward and backward ports alternate; the i-th forward port leads to the i-th backward port of
   group g + (i mod ((b - 1) / 2)) + 1, so that both ends have the same position in their groups;
-- random: t times to each group, in an order drawn for each group.
+- random: as in `consecutive`, after the ports of each group are renumbered at random.
 
 Source: Camarero, Vallejo, Beivide, "Topological Characterization of Hamming and Dragonfly Networks and Its
 Implications on Routing" (TACO 2014): sections 4.1.1 (consecutive), 4.1.2 and 5.2.2 (palmtree), 4.1.3 and
@@ -49,7 +49,7 @@ class Trunking:
 
 
 def trunkings(ports: int, most: int) -> list[Trunking]:
-    """Returns all trunkings for which P global ports of each group connect every two groups.
+    """Returns all ways to connect every two groups by the same number of links, with P ports per group.
 
     Args:
         ports: P, the number of global ports of each group, at least 1.
@@ -100,7 +100,7 @@ def circulant(trunking: Trunking) -> Ends:
     """Returns the links of the extended circulant arrangement.
 
     Args:
-        trunking: the numbers of groups, which is odd, and of ports, which is even.
+        trunking: the numbers of groups (odd) and ports (even).
 
     Returns:
         int64 array, links x 4, as in `palmtree`.
@@ -194,7 +194,7 @@ def gateways(ends: Ends, trunking: Trunking, routers: npt.NDArray[np.int64]) -> 
 
     Returns:
         int64 array, groups x groups x t. Link number c between groups g and k joins the routers [g, k, c] and
-        [k, g, c]; a group has no link to itself, where the entries are -1.
+        [k, g, c]; entries [g, g, c] are -1, because a group has no link to itself.
     """
     # Sorted by both groups, the links between two groups are consecutive.
     ordered = ends[np.lexsort((ends[:, 1], ends[:, 2], ends[:, 0]))]

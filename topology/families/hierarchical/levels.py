@@ -1,4 +1,4 @@
-"""Topologies of levels: hosts at level 0 only, drawings in rows."""
+"""Topologies whose routers form levels, drawn as rows; only level 0 has hosts."""
 
 from __future__ import annotations
 

@@ -30,7 +30,7 @@ from topology.shortest_paths import adjacency_from_links
 
 
 class Megafly(LevelledTopology):
-    """A Megafly of a rho / 2 + 1 groups of size a: diameter 3 between leaves, at most 5 overall.
+    """A Megafly of rho a / 2 + 1 groups of size a: diameter 3 between leaves, at most 5 overall.
 
     Router order: router i of group g has index g a + i; the leaves of a group come first.
 
@@ -89,7 +89,7 @@ class Megafly(LevelledTopology):
         """Returns the groups.
 
         Returns:
-            a rho / 2 + 1 clusters of size a.
+            rho a / 2 + 1 clusters of size a.
         """
         return consecutive_clusters(self.trunking.groups, self.a, f"groups of {self.a} routers")
 

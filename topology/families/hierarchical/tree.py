@@ -4,8 +4,8 @@ A tree of depth d and fan-out f has f^l switches l levels below its root, for l 
 switches have the hosts. There is one path between any two switches, so the failure of a link or of an inner
 switch cuts the tree.
 
-Source: Mininet's `--topo tree,depth,fanout` (TreeTopo), whose switches have the same numbers; there, every
-lowest switch has f hosts.
+Source: Mininet's `--topo tree,depth,fanout` (TreeTopo). The switches are numbered as in Mininet, which always
+gives f hosts to each of the lowest switches.
 """
 
 from __future__ import annotations

@@ -21,7 +21,7 @@ SMALLEST_DEGREE = 2
 
 
 def bermond_delorme_farhi(degree: int) -> tuple[npt.NDArray[np.bool_], npt.NDArray[np.int64]]:
-    """Returns the supernode of a given degree; vertex i+ has number i, and vertex i- has number d' + i.
+    """Returns the supernode of a given degree; vertex i+ has index i, and vertex i- has index d' + i.
 
     Args:
         degree: d', 2 to 64.
@@ -50,8 +50,9 @@ def _beaten_by(i: int, degree: int) -> list[int]:
 def _fill_in(matrix: npt.NDArray[np.bool_], image: npt.NDArray[np.int64], degree: int) -> None:
     """Adds edges to `matrix`, in place, until every vertex has the given degree.
 
-    Each step adds an edge at the vertex with the fewest possible partners to spare. Edges from a vertex to
-    its image f(x) are not used: the supernodes of quadrics already have them through the quadric's self-loop.
+    Each step adds an edge at the vertex whose possible partners exceed its missing edges by the least.
+    Edges from a vertex x to its image f(x) are not used: the supernodes of quadrics already have them through
+    the quadric's self-loop.
     """
     everyone = np.arange(len(matrix))
     free = ~matrix

@@ -55,8 +55,7 @@ class Delorme(SearchedTopology):
 
     Attributes:
         q: the order of the field.
-        absolute: int64 array, q^2 + 1, ascending: the routers that are points of their own line and have
-            degree q.
+        absolute: int64 array of q^2 + 1 routers, ascending: the points on their own line, of degree q.
     """
 
     name = "delorme"
@@ -106,14 +105,14 @@ class Delorme(SearchedTopology):
 
 
 def _points(q: int) -> Elements:
-    """Returns the points of the projective space: uint8 array, N x 4, in router order."""
+    """Returns a uint8 array, N x 4: the points of the projective space, in router order."""
     digits = np.stack(np.unravel_index(np.arange(q**4), (q,) * 4), axis=1)
     leading = digits[np.arange(q**4), (digits != 0).argmax(axis=1)]
     return np.asarray(digits[leading == 1], np.uint8)
 
 
 def _lies_on(field: FiniteField, points: Elements) -> npt.NDArray[np.bool_]:
-    """Returns whether y is on the line that the polarity assigns to x: bool array, N x N, indexed [x, y].
+    """Returns a bool array, N x N: entry [x, y] is true if y is on the line that the polarity assigns to x.
 
     The line with Pluecker coordinates p contains the points y with p01 y2 + p02 y1 + p12 y0 = 0, and the same
     for every other choice of three indices (signs do not matter over GF(2^m)).
@@ -140,7 +139,7 @@ def _lies_on(field: FiniteField, points: Elements) -> npt.NDArray[np.bool_]:
 
 
 def _sigma(field: FiniteField) -> Elements:
-    """Returns the automorphism sigma, x to x^(2^(e + 1)) with q = 2^(2 e + 1): uint8 array, q."""
+    """Returns a uint8 array, q: the images x^(2^(e + 1)) of all x under the automorphism sigma."""
     image = np.arange(field.order).astype(np.uint8)
     for _ in range((field.degree + 1) // 2):
         image = field.product[image, image]

@@ -254,7 +254,7 @@ def make_polarfly(q: int, expand: str | None = None) -> Topology:
     Args:
         q: the order of the field, a prime power from 2 to 128; odd with `expand`.
         expand: the copied clusters, such as `quadric:2`, `nonquadric:3` or `quadric,nonquadric=3`; None for
-            none.
+            no copies.
 
     Returns:
         A `PolarFly` or an `ExpandedPolarFly`.

@@ -96,13 +96,13 @@ class PolarFly(Topology):
         return vector
 
     def indices(self, vectors: npt.ArrayLike) -> Routers:
-        """Returns the routers of vectors; these need not be normalised.
+        """Returns the routers of vectors, which need not be normalised.
 
         Args:
-            vectors: field elements, an integer array of any shape + (3,).
+            vectors: field elements, an integer array of shape S + (3,), with any S.
 
         Returns:
-            int32 array of that shape; -1 for the zero vector, which is not a point.
+            int32 array of shape S; -1 for the zero vector, which is not a point.
         """
         vector = np.asarray(vectors)
         x, y, z = vector[..., 0], vector[..., 1], vector[..., 2]
@@ -162,7 +162,7 @@ class PolarFly(Topology):
         return Adjacency(starts, points[others])
 
     def _polar_lines(self) -> Routers:
-        """Returns, for every v, the points u with v . u = 0: int32 array, N x (q + 1), ascending."""
+        """Returns an int32 array, N x (q + 1): for every v, the points u with v . u = 0, ascending."""
         q, field = self.q, self.field
         vector = self.vectors(np.arange(self.routers))
         x, y, z = vector[:, 0], vector[:, 1], vector[:, 2]
@@ -248,7 +248,7 @@ class PolarFly(Topology):
     def quadric_fans(self, starter: int) -> list[list[int]]:
         """Returns the fans around a quadric: one for each of its neighbours.
 
-        A fan is the neighbour and those of its own neighbours that are not quadrics. Together the fans
+        A fan consists of the neighbour and its own neighbours, without quadrics. Together the fans
         contain every vertex that is not a quadric once. For even q, the fan of the nucleus is the nucleus
         alone, because its neighbours are the quadrics.
 

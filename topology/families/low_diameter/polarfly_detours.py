@@ -88,7 +88,7 @@ class RouterDetours:
             first_hop: a neighbour of the router.
 
         Returns:
-            One for each neighbour of the first hop that is not adjacent to the router, ascending.
+            One detour for each neighbour of `first_hop` that is not adjacent to the router, ascending.
         """
         if first_hop not in self._through:
             beyond = [r for r in self._graph.neighbours(first_hop).tolist() if r not in self._around]
@@ -96,7 +96,7 @@ class RouterDetours:
         return self._through[first_hop]
 
     def split(self, neighbour: int) -> tuple[list[int], list[int]]:
-        """Splits the router's neighbours other than `neighbour` by whether they are adjacent to it.
+        """Splits the router's other neighbours by whether they are adjacent to `neighbour`.
 
         Args:
             neighbour: one of the router's neighbours.

@@ -4,15 +4,15 @@ Router (u, x) is vertex x of supernode u. If supernodes u < v are adjacent in ER
 (v, f(x)). The self-loop of a quadric u becomes links from (u, x) to (u, f(x)); links that coincide are
 merged.
 
-Minimal routes follow from the structure graph ER_q and a few cases of f (section 9.2). The list below has the
-next hop from (u, x) to (v, y). There, g is f from the lower to the higher supernode and its inverse from the
-higher to the lower, and S_u is the set of links inside u, including those of a quadric's self-loop:
+Minimal routes follow from the structure graph ER_q and a few cases of f (section 9.2). The list below gives
+the next hop from (u, x) to (v, y). There, g is f if u < v, and the inverse of f if u > v; S_u is the set of
+links inside u, including those of a quadric's self-loop:
 
 - u and v at distance two in ER_q: to g(x) in the supernode between them, for every y; at most two hops
   remain.
 - u and v adjacent: to g(x) in v if y is g(x) or S_v joins g(x) and y; else inside u, if S_u joins x and the
-  vertex whose link leads to y; else y = x with an involution f, and the path goes through the third vertex of
-  the triangle over u and v.
+  vertex whose link leads to y; else f is an involution and y = x, and the path goes through the third vertex
+  of the triangle over u and v.
 - inside one supernode: over its own links in one or two hops, else through a neighbour outside in three.
 
 Source: "PolarStar: Expanding the Scalability Horizon of Diameter-3 Networks", sections 4 to 6 and 9.2.
@@ -206,13 +206,13 @@ class PolarStar(TabledTopology):
 
     @cached_property
     def _inside(self) -> npt.NDArray[np.bool_]:
-        """The links S_u inside every supernode u: bool array, n x m x m."""
+        """Bool array, n x m x m: the links S_u inside every supernode u."""
         quadric = self._is_quadric[:, None, None]
         return np.where(quadric, self._quadric_matrix, self.supernode.adjacency_matrix)
 
     @cached_property
     def _is_quadric(self) -> npt.NDArray[np.bool_]:
-        """Whether each vertex of the structure graph is a quadric: bool array, n."""
+        """Bool array, n: whether each vertex of the structure graph is a quadric."""
         return np.asarray(self.structure.degrees == self.structure.q)
 
     @cached_property
@@ -286,8 +286,8 @@ class PolarStar(TabledTopology):
     def _inside_supernodes(self, hops: npt.NDArray[np.int16]) -> None:
         """Corrects, in place, the next hops between routers of one supernode.
 
-        The path has one or two links inside the supernode; if there is none, it leaves through an adjacent
-        supernode.
+        The path has one or two links inside the supernode; if no such path exists, it leaves through an
+        adjacent supernode.
         """
         m, n = self.order, self.structure.routers
         u = np.arange(n)
@@ -332,7 +332,7 @@ class PolarStar(TabledTopology):
 
 
 def _inside_table(matrix: npt.NDArray[np.bool_]) -> npt.NDArray[np.int64]:
-    """For each pair of vertices, returns the next one on a path of one or two links inside a supernode.
+    """Returns, for each pair of vertices, the next vertex on a path of at most two links in the supernode.
 
     Returns:
         int64 array, m x m, indexed [source, destination]; -1 where the path would be longer.
@@ -383,7 +383,7 @@ FAMILY = Family(
         Parameter(
             name="radix",
             type=int,
-            help="network radix q + 1 + d': builds its largest polarstar, instead of q and degree",
+            help="network radix q + 1 + d', for the largest polarstar, instead of --q and --degree",
             least=3,
         ),
     ),

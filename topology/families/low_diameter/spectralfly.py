@@ -2,8 +2,8 @@
 
 Vertices are the elements of PGL(2, q), the invertible 2 x 2 matrices over the integers modulo q up to scalar
 factors; or, if p is a square modulo q, of PSL(2, q), whose determinants are squares. Of the solutions of
-a^2 + b^2 + c^2 + d^2 = p, p + 1 are chosen that represent each solution and its conjugates once. Each chosen
-solution gives a matrix
+a^2 + b^2 + c^2 + d^2 = p, p + 1 are chosen (`_solutions`), never both a solution and its negative. Each
+chosen solution gives a matrix
 
     a + b x + d y    -b y + c + d x
     -b y - c + d x    a - b x - d y        with x^2 + y^2 + 1 = 0 modulo q,
@@ -105,12 +105,12 @@ class SpectralFly(SearchedTopology):
         return np.where(lower == 0, self.q, last * _inverses(self.q)[lower] % self.q)
 
     def clusters(self) -> Clusters:
-        """Returns sets of routers by point on the projective line, the ratio of the matrices' lower entries.
+        """Returns the sets of routers whose matrices have the same ratio of lower entries.
 
         Multiplication by a generator maps every cluster onto another one or onto itself.
 
         Returns:
-            q + 1 clusters of q (q - 1) / 2 routers, or twice as many.
+            q + 1 clusters of q (q - 1) / 2 routers, or of q (q - 1) if p is not a square modulo q.
         """
         numbers = self._cluster_numbers()
         members = tuple(tuple(np.flatnonzero(numbers == point).tolist()) for point in range(self.q + 1))
@@ -199,12 +199,12 @@ def _normalised(matrices: Elements, q: int) -> Elements:
 
 
 def _codes(matrices: Elements, q: int) -> Elements:
-    """Returns a different integer for each matrix, to sort matrices by their entries, row by row."""
+    """Returns one integer per matrix; the integers sort the matrices by their entries, row by row."""
     return np.asarray(matrices @ np.array([q**3, q**2, q, 1]), np.int64)
 
 
 def _times(matrices: Elements, factor: tuple[int, ...], q: int) -> Elements:
-    """Returns the products of matrices with one matrix on their right."""
+    """Returns each of the matrices times `factor`, a matrix on its right."""
     a, b, c, d = matrices.T
     e, f, g, h = factor
     return np.stack([a * e + b * g, a * f + b * h, c * e + d * g, c * f + d * h], axis=1) % q
@@ -223,10 +223,10 @@ def _generators(p: int, q: int) -> list[tuple[int, ...]]:
 
 
 def _solutions(p: int) -> list[tuple[int, int, int, int]]:
-    """Returns p + 1 solutions of a^2 + b^2 + c^2 + d^2 = p, with only one of each solution and its negative.
+    """Returns p + 1 solutions of a^2 + b^2 + c^2 + d^2 = p, never both a solution and its negative.
 
     For p = 1 modulo 4, a is odd and positive. For p = 3 modulo 4, a is even and positive, or 0 with b
-    positive; the others are odd.
+    positive; b, c and d are odd.
     """
     most = isqrt(p)
     parity = p // 2 % 2  # of b, c and d
@@ -253,7 +253,7 @@ FAMILY = Family(
         Parameter(
             name="p",
             type=int,
-            help="odd prime, the radix minus 1",
+            help="the radix minus 1",
             required=True,
             least=3,
             most=LARGEST_P,
@@ -263,7 +263,7 @@ FAMILY = Family(
         Parameter(
             name="q",
             type=int,
-            help="odd prime, the order of the matrices' field",
+            help="order of the matrices' field",
             required=True,
             domain_text=f"a prime above 2 sqrt(p), not p, at most {LARGEST_Q}",
         ),

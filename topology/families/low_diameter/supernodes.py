@@ -1,4 +1,4 @@
-"""Supernodes of star products: small graphs with a permutation f that completes their edges.
+"""Supernodes of star products: small graphs with a permutation f of their vertices.
 
 Property R* (PolarStar, section 5): f is an involution, and the edges, their images under f and the pairs
 (x, f(x)) together form the complete graph. Its counterpart R1 for Paley graphs: f squared is an automorphism,
@@ -48,7 +48,7 @@ _TO_A, _TO_IMAGES = (0, 1, 4, 5), (2, 3, 6, 7)
 
 @dataclass(frozen=True, eq=False)
 class Supernode:
-    """A graph of m vertices by which the star product replaces every vertex of ER_q.
+    """A graph of m vertices that replaces every vertex of the structure graph in a star product.
 
     Attributes:
         kind: `iq`, `paley`, `complete`, `bdf` or `cayley`.
@@ -69,7 +69,7 @@ class Supernode:
 
     @property
     def preimage(self) -> npt.NDArray[np.int64]:
-        """The inverse of f: int array, m."""
+        """Int array, m: the inverse of f."""
         return np.argsort(self.image)
 
 

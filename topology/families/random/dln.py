@@ -78,7 +78,7 @@ class ShortcutRing(SearchedTopology):
 def _members() -> Iterator[Member]:
     """Yields one DLN for each network radix, with as many routers as the PolarFly of that radix.
 
-    An odd radix needs an even number of routers, so the DLN then has one router less.
+    An odd radix needs an even number of routers, so the DLN then has one router fewer.
     """
     for radix in range(3, isqrt(MAX_ROUTERS) + 1):
         routers = radix * (radix - 1) + 1 - radix % 2

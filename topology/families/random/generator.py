@@ -69,7 +69,7 @@ class SplitMix64:
             count: the length of the permutation.
 
         Returns:
-            int64 array, count: the numbers 0 .. count - 1 in random order. All orders are equally likely,
-            except for repeated words (probability below count^2 / 2^65).
+            int64 array, count: the numbers 0 .. count - 1 in random order. All orders are equally likely
+            unless two random words are equal (probability below count^2 / 2^65).
         """
         return np.argsort(self.words(count), kind="stable").astype(np.int64)

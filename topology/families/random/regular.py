@@ -70,7 +70,7 @@ class ConnectedDraw(SearchedTopology):
 
         Args:
             routers: N, the number of routers.
-            draw: returns the links of the next graph, which must be connected with some probability.
+            draw: returns the links of a new random graph at each call; some must be connected.
         """
         self.draws = 0
         connected = False

@@ -70,7 +70,7 @@ class Xpander(ConnectedDraw):
         super().__init__(routers, lambda: self._matchings(generator))
 
     def _matchings(self, generator: SplitMix64) -> Links:
-        """Returns the links, int64 array, links x 2: a random matching between every two metanodes."""
+        """Returns an int64 array, links x 2: the links, a random matching between every two metanodes."""
         first, second = np.triu_indices(self.metanodes, 1)
         words = generator.words(len(first) * self.lift).reshape(-1, self.lift)
         partners = np.argsort(words, axis=1, kind="stable")

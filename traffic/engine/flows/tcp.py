@@ -95,7 +95,7 @@ def open_connection(address: str, congestion_control: str) -> tuple[socket.socke
 
 
 def wait_for_bytes(connection: socket.socket, count: int) -> None:
-    """Makes the kernel report a connection as readable when `count` or MAX_UNREAD_BYTES bytes wait."""
+    """Makes the kernel report a connection as readable when `count` bytes (at most MAX_UNREAD_BYTES) wait."""
     connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVLOWAT, max(1, min(count, MAX_UNREAD_BYTES)))
 
 

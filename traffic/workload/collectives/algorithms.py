@@ -249,7 +249,7 @@ def _union(parts: list[Span], first: int, end: int) -> Span:
 def _for_any_number_of_ranks(
     ranks: int, elements: int, exchanges: Callable[[int], list[list[Step]]]
 ) -> list[Program]:
-    """Extends an algorithm that needs a power of two of ranks to any number of ranks.
+    """Extends an algorithm for a power-of-two number of ranks to any number of ranks.
 
     With 2^m + k ranks, the first 2 k form pairs: the even rank of a pair sends its vector to the odd rank,
     which takes part on behalf of both and sends the result back (Thakur et al., section 4.5).
@@ -296,7 +296,7 @@ def programs_of(function: Callable[..., object], ranks: int, *arguments: object)
         *arguments: the arguments of the function.
 
     Raises:
-        ParameterError: it returns something else than a program for every rank.
+        ParameterError: it returns something other than a program for every rank.
     """
     programs: Any = function(*arguments)
     listed = isinstance(programs, list | tuple) and all(isinstance(one, list | tuple) for one in programs)
@@ -306,7 +306,7 @@ def programs_of(function: Callable[..., object], ranks: int, *arguments: object)
 
 
 def sliced_programs(algorithm: Algorithm, ranks: int, elements: int, slices: int) -> list[list[Program]]:
-    """Returns the programs of an algorithm on consecutive slices of the vectors, which run concurrently.
+    """Returns an algorithm's programs for consecutive slices of the vectors; the slices run concurrently.
 
     Slices keep the links busy: while one slice waits for its last packet, another one sends.
 

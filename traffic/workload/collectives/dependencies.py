@@ -61,7 +61,7 @@ class _Graph:
 
     Attributes:
         computing: (rank, cycles) of each computation; computations are numbered after the messages.
-        dependencies: (number, number) of a message or computation, and of another one that waits for it.
+        dependencies: pairs of numbers: a message or computation, and another one that waits for it.
     """
 
     def __init__(self, messages: int) -> None:

@@ -37,14 +37,14 @@ class Message:
 class MessageTable:
     """All messages of a collective's programs, numbered from 0; the same in every iteration.
 
-    Within a slice, the k-th send of a rank to another one matches the k-th receive of the other rank.
+    Within a slice, the k-th send of rank i to rank j matches the k-th receive of rank j from rank i.
 
     Attributes:
         programs: one program per task: the programs of the first slice by rank, then of the next slice.
         ranks: number of ranks.
         messages: the messages by number.
-        sends, receives: for each task and step, number of the message that the step sends or receives; -1 for
-            none.
+        sends, receives: for each task and step, the message that the step sends or receives, by number; -1
+            for none.
     """
 
     def __init__(self, slices: Sequence[Sequence[Program]], segment_bytes: int) -> None:
@@ -120,7 +120,7 @@ class Iteration:
     Attributes:
         vectors: each rank's vector; programs change it in place.
         outgoing: message number -> bytes, for all messages that have become ready.
-        ready: numbers of messages that can be sent; the caller clears the list after sending them.
+        ready: the messages that can be sent, by number; the caller clears the list after sending them.
         unfinished: number of tasks (programs) with remaining steps.
     """
 

@@ -34,7 +34,7 @@ def segments(payload: Bytes, mtu: int) -> Bytes:
 
 
 def wire_bytes(payload: Bytes, mtu: int) -> Bytes:
-    """Returns the bytes of the frames that carry a flow's bytes once.
+    """Returns the bytes of a flow's frames if no byte is sent twice.
 
     Args:
         payload: bytes of each flow; any shape.

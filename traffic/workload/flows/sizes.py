@@ -99,7 +99,7 @@ def make_sizes(name: str) -> FlowSizes:
     Raises:
         UsageError: the name is invalid, or the file does not exist.
         ParameterError: the file cannot be read, or its points are not a distribution; the message contains
-            the line number.
+            the number of a wrong line.
     """
     kind, _, argument = name.partition(":")
     if kind == FIXED:
@@ -134,7 +134,7 @@ def read_sizes(path: str) -> FlowSizes:
 
     Raises:
         ParameterError: the file cannot be read, or its points are not a distribution; the message contains
-            the line number.
+            the number of a wrong line.
     """
     points: list[tuple[float, float]] = []
     for number, words in csv_lines(path, COLUMNS, "distribution"):

@@ -61,7 +61,7 @@ def _remark() -> str:
 
 
 def _row(member: polarlab.NearestMember) -> Mapping[str, Any]:
-    """Returns column -> cell for a family's nearest member, with distances between routers with hosts."""
+    """Returns column -> cell for a family's nearest member; distances are between routers with hosts."""
     options = {one.key: one.name for one in polarlab.families()[member.name].parameters}
     words = (f"--{options[key]} {value}" for key, value in member.params.items())
     distances = member.between_hosts or vars(member)

@@ -23,7 +23,7 @@ _QUANTITIES = {"accepted": "accepted", "hops_mean": "hops", "queueing_frame_time
 
 
 def run(arguments: argparse.Namespace) -> Status:
-    """Simulates the packets of results, which it measures first if requested, and prints both outcomes.
+    """Simulates the packets of results, after measuring them if requested, and prints both outcomes.
 
     Returns:
         NEGATIVE under --strict if a measurement is not valid.
