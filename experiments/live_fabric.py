@@ -25,6 +25,7 @@ from experiments.events.progress import SwitchesConnected
 from experiments.planned_fabric import PlannedFabric
 from experiments.spec.fabric import FabricOptions
 from experiments.spec.files.inputs import digests_of
+from routing.algorithms.routing import Routing
 from routing.plan.digest import plan_digest
 from routing.registry import routing
 from topology.drains import drain_faults, drain_of
@@ -181,7 +182,9 @@ def controlled(
         digest = plan_digest(fabric.plan)
         if not network.built:
             network.build()
-        if not routing(options.routing).oblivious:
+        chosen = routing(options.routing)
+        if not chosen.oblivious:
+            _report_simulated(chosen, on_event)
             with _queues(options, network, on_event) as queues:
                 controller.hand_over(queues)
                 fabric = fabric.changed(occupancy=NETLINK if queues.switches else PORT_STATISTICS)
@@ -195,6 +198,14 @@ def controlled(
         on_event(Notice("plan-installed", seconds=sum(fabric.bringup_s.values())))
         with watching(fabric):
             yield fabric
+
+
+def _report_simulated(chosen: Routing, on_event: OnEvent) -> None:
+    """Reports given parameters of a routing that switches ignore."""
+    per_packet = chosen.packet_law.own if chosen.packet_law else ()
+    names = tuple(parameter.name for parameter in per_packet if parameter.key in chosen.given)
+    if names:
+        on_event(Notice("parameters-simulated", routing=chosen.name, names=names))
 
 
 def _installed(

@@ -52,6 +52,9 @@ DETOURS: Mapping[str, FamilyDetours] = {
     "polarfly": FamilyDetours(RouterDetours, max_hops=(0, 4, 3)),
 }
 
+# Graphs, by their `geometry`, whose detours are searched (`topology.families.low_diameter.expanded_detours`);
+# entry d is the maximum number of hops of a detour between routers at distance d.
+SEARCHED_DETOURS: Mapping[str, tuple[int, ...]] = {"expanded polarfly": (0, 4, 3, 4)}
 
 # Routing that needs the detours of a family -> an alternative for any graph.
 _ANY_GRAPH: Mapping[str, str] = {"ugal-pf": "ugal, which adapts on any graph"}

@@ -14,6 +14,8 @@ ChannelPolicy = Literal["hop", "class", "any", "random"]
 Arbitration = Literal["round-robin", "random"]
 # How a source router chooses between minimal and non-minimal paths; see `Decision`.
 DecisionLaw = Literal["minimal", "threshold", "product", "piggyback", "buckets"]
+Neighbour = Literal["least-occupied", "random"]
+ThresholdBuffer = Literal["channel", "port"]
 
 _DROP_TICKS = 16  # ticks per cycle with flow control `drop`
 
@@ -83,14 +85,16 @@ class Decision:
 
     Attributes:
         law: `minimal` never takes a detour. `threshold` (UGAL_PF) takes the minimal path unless the occupancy
-            of its output exceeds `threshold`, then a random detour through the least occupied port.
+            of its output exceeds `threshold`, then a random detour through the port that `neighbour` names.
             `product` (UGAL) takes the path with the smallest product of occupancy and hops among the minimal
             path and `candidates` random detours. `piggyback` does the same among paths whose first global
             link is not congested, if there are any. `buckets` hashes flows to the buckets of the plan's
             groups, which the control law of the plan's routing algorithm re-points
             (`simulation.bucket_loop`).
-        threshold: occupancy as a share of one virtual channel's buffer (credit) or of a queue (drop), above 0
-            (law `threshold`).
+        threshold: occupancy as a share of `buffer` (credit) or of a queue (drop), above 0 (law `threshold`).
+        neighbour: the port of detours: the least occupied one, or a random one (law `threshold`).
+        buffer: the buffer that `threshold` is a share of: that of one virtual channel, or of a whole port
+            (credit, law `threshold`).
         candidates: random detours to compare, 1 to 16 (product, piggyback).
         whole_path: whether `product` sums the occupancies of all queues on a path (UGAL-G) instead of using
             that of the first queue.
@@ -102,6 +106,8 @@ class Decision:
 
     law: DecisionLaw = "minimal"
     threshold: float = 2 / 3
+    neighbour: Neighbour = "least-occupied"
+    buffer: ThresholdBuffer = "channel"
     candidates: int = 4
     whole_path: bool = False
     margin: float = 1 / 8

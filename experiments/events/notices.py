@@ -158,6 +158,9 @@ TEXTS: Mapping[str, str | Callable[..., str]] = {
     "parameters-unused": lambda routing, names: (
         f"per-packet decisions ignore these parameters of {routing}: {', '.join(names)}"
     ),
+    "parameters-simulated": lambda routing, names: (
+        f"only simulations use these parameters of {routing}: {', '.join(names)}"
+    ),
     "routes-proven": "plan proven: {pairs} pairs of routers, at most {max_hops} hops",
     "plan-not-proven": (
         "plan of {routers} routers not proven before the simulation (limit {most}); `polarlab verify` "

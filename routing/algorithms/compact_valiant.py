@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from routing import families
-from routing.algorithms.detour_groups import DETOURS, CandidatePath, NearDetours, detour_plan
+from routing.algorithms.detour_groups import DETOURS, TRIANGLE, CandidatePath, NearDetours, detour_plan
 from routing.algorithms.routing import Routing
 from routing.plan.model import Group, GroupKind, RoutePlan
 from topology.base import Topology
@@ -16,7 +16,9 @@ from topology.base import Topology
 NAME = "compact-valiant"
 
 
-def compact_valiant_plan(topology: Topology, hosts_per_router: int, *, detours: int | None) -> RoutePlan:
+def compact_valiant_plan(
+    topology: Topology, hosts_per_router: int, *, detours: int | None, triangle: bool
+) -> RoutePlan:
     """Returns the plan in which every packet takes a detour via a neighbour.
 
     A detour to a router at distance two takes three hops; to an adjacent router, two hops, or four with a
@@ -26,12 +28,13 @@ def compact_valiant_plan(topology: Topology, hosts_per_router: int, *, detours: 
         topology: the fabric's graph; its family must have detours (`routing.families`), like polarfly.
         hosts_per_router: p, the number of hosts at each router that has any, 1 to 254.
         detours: the maximum number of detours of a group, at least 1; None for all.
+        triangle: whether adjacent pairs have the detour of two hops.
 
     Raises:
         UsageError: the topology's family has no detours.
         ParameterError: there are more hosts or routers than addresses and tags.
     """
-    return detour_plan(topology, hosts_per_router, NAME, _group, _one_per_first_hop, detours)
+    return detour_plan(topology, hosts_per_router, NAME, _group, _one_per_first_hop, detours, triangle)
 
 
 def _group(number: int, _minimal: CandidatePath, detours: Sequence[CandidatePath]) -> Group:
@@ -50,6 +53,6 @@ ROUTING = Routing(
     compact_valiant_plan,
     "via a random neighbour (polarfly)",
     "PolarFly, section VII-B",
-    plan_parameters=(DETOURS,),
+    plan_parameters=(DETOURS, TRIANGLE),
     families=tuple(families.DETOURS),
 )

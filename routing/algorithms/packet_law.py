@@ -10,6 +10,27 @@ from __future__ import annotations
 import enum
 from dataclasses import dataclass
 
+from topology.parameters import Parameter
+
+LEAST_OCCUPIED, RANDOM = "least-occupied", "random"
+CHANNEL, PORT = "channel", "port"
+
+NEIGHBOUR = Parameter(
+    name="neighbour",
+    type=str,
+    help="neighbour through which a detour starts",
+    choices=lambda: (LEAST_OCCUPIED, RANDOM),
+    default=LEAST_OCCUPIED,
+)
+BUFFER = Parameter(
+    name="buffer",
+    type=str,
+    help="buffer that the threshold is a share of, in simulations with credits: one virtual channel's or the "
+    "port's; ports of switches have one queue",
+    choices=lambda: (CHANNEL, PORT),
+    default=CHANNEL,
+)
+
 
 class PacketRule(enum.Enum):
     """Rule by which a source router chooses the path of a packet.
@@ -20,7 +41,7 @@ class PacketRule(enum.Enum):
     """
 
     # Minimal, unless the occupancy of the minimal output exceeds a threshold; then a random detour through
-    # the least occupied port.
+    # the least occupied port, or through a random one.
     THRESHOLD = "threshold"
     # The minimum of occupancy times hops, over the minimal path and some random detours.
     PRODUCT = "product"
@@ -36,6 +57,7 @@ class PacketLaw:
     Attributes:
         rule: its rule.
         shared: keys of the control-law parameters that also apply per packet.
+        own: parameters that apply only per packet; switches ignore them.
 
     Examples:
         >>> PacketLaw(PacketRule.THRESHOLD, shared=("threshold",)).shared
@@ -44,3 +66,4 @@ class PacketLaw:
 
     rule: PacketRule
     shared: tuple[str, ...] = ()
+    own: tuple[Parameter, ...] = ()

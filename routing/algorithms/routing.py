@@ -70,9 +70,10 @@ class Routing:
 
     @cached_property
     def parameters(self) -> tuple[Parameter, ...]:
-        """All parameters: of the control law, of the plan, and those that all adaptive routings share."""
+        """All parameters: of the laws, of the plan, and those that all adaptive routings share."""
         control = () if self.oblivious else CONTROL_PARAMETERS
-        return (*self.law_parameters, *self.plan_parameters, *control)
+        per_packet = self.packet_law.own if self.packet_law else ()
+        return (*self.law_parameters, *per_packet, *self.plan_parameters, *control)
 
     def make_plan(self, topology: Topology, hosts_per_router: int) -> RoutePlan:
         """Returns the plan for a fabric, with fast reroute, named after the routing with its parameters.
@@ -114,8 +115,9 @@ class Routing:
 
     def packet_values(self) -> dict[str, Value]:
         """Returns the non-default parameters, by key, that also apply to per-packet decisions."""
-        shared = self.packet_law.shared if self.packet_law else ()
-        return {key: value for key, value in self.given.items() if key in shared}
+        law = self.packet_law
+        keys = (*law.shared, *(parameter.key for parameter in law.own)) if law else ()
+        return {key: value for key, value in self.given.items() if key in keys}
 
     def _values(self, parameters: tuple[Parameter, ...]) -> dict[str, Value | None]:
         return {p.key: self.given.get(p.key, p.default) for p in parameters}

@@ -6,7 +6,8 @@ the minimal path take buckets from it, and detours that no longer win return the
 the minimal path suppresses the noise of almost empty queues; it also provides hysteresis.
 
 A group serves the destinations at one distance behind the same ports: they share the ports' occupancy and the
-hops of the minimal path.
+hops of the minimal path. The hops of their detours differ, and the group compares the mean. Groups of single
+destinations compare each path's own hops, as the sources do (`lengths=own`).
 
 Source: A. Singh, "Load-Balanced Routing in Interconnection Networks" (PhD thesis, Stanford, 2005), chapter on
 UGAL; PolarFly (SC22), section VII-C.
@@ -70,13 +71,22 @@ INTERMEDIATES = Parameter(
     most=MAX_TAGS,
     default=64,
 )
+MEAN, OWN = "mean", "own"
+LENGTHS = Parameter(
+    name="lengths",
+    type=str,
+    help="hops of a detour: the mean over the destinations of a group, or its own, with a group for each "
+    "destination",
+    choices=lambda: (MEAN, OWN),
+    default=MEAN,
+)
 BY_GROUP = "ugal-group"
 
 Distances = npt.NDArray[np.int16]
 
 
 def ugal_plan(
-    topology: Topology, hosts_per_router: int, *, intermediates: int, buckets: int, over: str
+    topology: Topology, hosts_per_router: int, *, intermediates: int, buckets: int, over: str, lengths: str
 ) -> RoutePlan:
     """Returns the plan whose groups start on minimal paths; Valiant detours are their other candidates.
 
@@ -92,6 +102,7 @@ def ugal_plan(
         buckets: the number of buckets of a group, 2 to 256.
         over: path set for minimal paths, and for paths to and from the intermediate router; `min` for all
             shortest paths.
+        lengths: a value of `LENGTHS`.
 
     Raises:
         UsageError: the topology's family does not have such paths.
@@ -105,7 +116,7 @@ def ugal_plan(
         return np.where(pair_distances == 0, 0, 2 * diameter).astype(np.int16)
 
     one_group = np.zeros(topology.routers, np.int64)
-    detours = _ByPaths(_distances(topology), RouterView.others, one_group)
+    detours = _ByPaths(_distances(topology), RouterView.others, one_group, own_groups=lengths == OWN)
     return compile_plan(
         topology, hosts_per_router, NAME, bound, ugal_source_table(detours, intermediates, buckets)
     )
@@ -189,19 +200,21 @@ class _ByPaths:
         distances: int16 array, N x N: hops of the minimal paths.
         choice: the routers that packets of each router may visit.
         group_of: int64 array, N: the group of each router. A path visits only the groups of its two ends.
+        own_groups: whether each destination has a choice group of its own, with the hops of its own detours.
     """
 
     distances: Distances
     choice: Intermediates
     group_of: npt.NDArray[np.int64]
+    own_groups: bool = False
 
     def first_hops(self, view: RouterView, reroute: FastReroute) -> FirstHops:
         """Returns the first hops of the router's own packets, which equal those of packets in transit."""
         return FirstHops(view, reroute)
 
-    def kind(self, _view: RouterView, _destination: int) -> Hashable:
-        """Returns None for all destinations: only their distances and ports divide them into groups."""
-        return None
+    def kind(self, _view: RouterView, destination: int) -> Hashable:
+        """Returns None if only distances and ports divide destinations into groups, else the destination."""
+        return destination if self.own_groups else None
 
     def intermediates(self, view: RouterView, destinations: list[int]) -> list[int]:
         """Returns the intermediate routers that suit destinations with the same minimal ports.
@@ -343,7 +356,7 @@ ROUTING = Routing(
     "minimal or via a random router, by occupancy times hops",
     "Singh, PhD thesis, Stanford, 2005",
     make_ugal_law,
-    plan_parameters=(INTERMEDIATES, BUCKETS, OVER),
+    plan_parameters=(INTERMEDIATES, BUCKETS, OVER, LENGTHS),
     law_parameters=(THRESHOLD, SAMPLED),
     packet_law=PacketLaw(PacketRule.PRODUCT),
 )

@@ -5,10 +5,14 @@ neighbour itself; both start with all buckets minimal. O(q) groups serve O(q^2) 
 detours depend only on the minimal next hop (`topology.families.low_diameter.polarfly_detours`).
 
 The paper decides per packet: minimal, unless the output buffer toward the minimal next hop is over 2/3 full;
-then the neighbour with the least occupied buffer. Here the share of detours grows while the minimal port's
-buffer is above this threshold and not draining, or is crowded (4/5 full). It shrinks while that buffer is
-below 1/5 and not filling, or while a detour's own buffer is above the threshold. Otherwise it stays. The
-other limits are parameters relative to the threshold, so that the threshold can be varied alone.
+then a detour through a random neighbour. Here the share of detours grows while the minimal port's buffer is
+above this threshold and not draining, or is crowded (4/5 full). It shrinks while that buffer is below 1/5 and
+not filling, or while a detour's own buffer is above the threshold. Otherwise it stays. The other limits are
+parameters relative to the threshold, so that the threshold can be varied alone.
+
+Detours go through the neighbour with the least occupied port, or as in the paper through a random one
+(`neighbour=random`). Adjacent pairs also have a detour of two hops over the third router of a triangle, or as
+in the paper only detours of four hops (`triangle=false`).
 
 Source: PolarFly (SC22), section VII-C.
 """
@@ -20,6 +24,8 @@ from dataclasses import dataclass
 from functools import partial
 from operator import attrgetter
 
+import numpy as np
+
 from routing import families
 from routing.algorithms.bucket_control import (
     BUCKETS,
@@ -29,8 +35,8 @@ from routing.algorithms.bucket_control import (
     least_occupied,
     max_returned,
 )
-from routing.algorithms.detour_groups import DETOURS, CandidatePath, detour_plan
-from routing.algorithms.packet_law import PacketLaw, PacketRule
+from routing.algorithms.detour_groups import DETOURS, TRIANGLE, CandidatePath, detour_plan
+from routing.algorithms.packet_law import BUFFER, NEIGHBOUR, RANDOM, PacketLaw, PacketRule
 from routing.algorithms.routing import Routing
 from routing.plan.model import Group, GroupKind, RoutePlan
 from topology.base import Topology
@@ -88,11 +94,12 @@ LAW_PARAMETERS = (
         default=1 / 3,
         default_text="1/3",
     ),
+    NEIGHBOUR,
 )
 
 
 def ugal_pf_plan(
-    topology: Topology, hosts_per_router: int, *, detours: int | None, buckets: int
+    topology: Topology, hosts_per_router: int, *, detours: int | None, triangle: bool, buckets: int
 ) -> RoutePlan:
     """Returns the plan whose groups start on minimal paths; compact Valiant detours are the other candidates.
 
@@ -100,6 +107,7 @@ def ugal_pf_plan(
         topology: the fabric's graph; its family has detours.
         hosts_per_router: p, the number of hosts at each router that has any, 1 to 254.
         detours: the maximum number of detours of a group, at least 1; None for all.
+        triangle: whether adjacent pairs have the detour of two hops.
         buckets: the number of buckets of a group, 2 to 256.
 
     Raises:
@@ -107,7 +115,7 @@ def ugal_pf_plan(
         ParameterError: there are more hosts or routers than addresses and tags.
     """
     make_group = partial(_group, buckets)
-    return detour_plan(topology, hosts_per_router, NAME, make_group, lambda near: near, detours)
+    return detour_plan(topology, hosts_per_router, NAME, make_group, lambda near: near, detours, triangle)
 
 
 def _group(buckets: int, number: int, minimal: CandidatePath, detours: Sequence[CandidatePath]) -> Group:
@@ -134,6 +142,7 @@ class UgalPfLaw:
         margin: by how much a detour's port must be less occupied than the port that it relieves.
         fast_rise: excess of the occupancy over its running mean above which many buckets move at once.
         detour_step: share of a path's buckets that move at once.
+        random: draws the detours to which buckets move; None for those with the least occupied ports.
     """
 
     high: float
@@ -142,6 +151,7 @@ class UgalPfLaw:
     margin: float
     fast_rise: float
     detour_step: float
+    random: np.random.Generator | None = None
 
     def __call__(self, group: AdaptiveGroup, ports: PortOccupancies) -> Change:
         """Moves buckets of one group between its minimal path and its detours.
@@ -168,10 +178,17 @@ class UgalPfLaw:
         return Change.NONE
 
     def _relieve(self, group: AdaptiveGroup, ports: PortOccupancies, most: int) -> Change:
-        """Moves at most `most` buckets from the minimal path to the detours with the least occupied ports."""
+        """Moves at most `most` buckets from the minimal path to detours.
+
+        These are the ones with the least occupied ports, or random ones that are not too occupied.
+        """
         limit = ports.mean(group.ports[0]) - self.margin
         counts = group.counts()
         moved = 0
+        if self.random is not None:
+            for target in self.random.integers(1, len(counts), most).tolist():
+                moved += ports.mean(group.ports[target]) <= limit and group.move(0, target)
+            return Change.DETOURED if moved else Change.NONE
         while moved < most:
             target = least_occupied(group, ports, counts)
             if ports.mean(group.ports[target]) > limit or not group.move(0, target):
@@ -194,8 +211,8 @@ class UgalPfLaw:
         return True
 
 
-def make_ugal_pf_law(
-    _datapath_id: int,
+def make_ugal_pf_law(  # noqa: PLR0913  # the parameters of the law
+    datapath_id: int,
     *,
     threshold: float,
     release: float,
@@ -203,10 +220,12 @@ def make_ugal_pf_law(
     crowded: float,
     fast_rise: float,
     detour_step: float,
+    neighbour: str,
 ) -> UgalPfLaw:
-    """Returns the control law, the same for all switches.
+    """Returns the control law of a switch.
 
     Args:
+        datapath_id: the switch; it seeds the choice of random neighbours.
         threshold: occupancy of the minimal port above which detours are taken, over 0 and at most 1.
         release: occupancy of the minimal port below which buckets return from detours to the minimal path,
             as a share of the threshold.
@@ -214,6 +233,7 @@ def make_ugal_pf_law(
         crowded: occupancy at which many buckets move at once, from 0 (the threshold) to 1 (a full buffer).
         fast_rise: many buckets move at once if an occupancy exceeds its running mean by more than this.
         detour_step: share of a path's buckets that move at once, over 0 and at most 1.
+        neighbour: whether detours start at the least occupied port or at a random one.
     """
     return UgalPfLaw(
         high=threshold,
@@ -222,6 +242,7 @@ def make_ugal_pf_law(
         margin=threshold * margin,
         fast_rise=fast_rise,
         detour_step=detour_step,
+        random=np.random.default_rng(datapath_id) if neighbour == RANDOM else None,
     )
 
 
@@ -241,8 +262,8 @@ ROUTING = Routing(
     "minimal, or a compact Valiant detour if the minimal path is full (polarfly)",
     "PolarFly, section VII-C",
     make_ugal_pf_law,
-    plan_parameters=(DETOURS, BUCKETS),
+    plan_parameters=(DETOURS, TRIANGLE, BUCKETS),
     law_parameters=LAW_PARAMETERS,
-    packet_law=PacketLaw(PacketRule.THRESHOLD, shared=("threshold",)),
+    packet_law=PacketLaw(PacketRule.THRESHOLD, shared=("threshold", "neighbour"), own=(BUFFER,)),
     families=tuple(families.DETOURS),
 )

@@ -158,6 +158,7 @@ def _settings(routers: RouterSettings, decision: Decision, sources: Sources) -> 
     buffer = routers.buffer_flits if credit else queue_flits
     # A head that does not wait spends the last of these cycles in the crossbar.
     router_cycles = routers.router_cycles - 1 if credit else routers.router_cycles
+    compared = channels * buffer if decision.buffer == "port" else buffer
     values = {
         const.SPEEDUP: routers.ticks,
         const.FLITS: flits,
@@ -168,7 +169,8 @@ def _settings(routers: RouterSettings, decision: Decision, sources: Sources) -> 
         const.ROUTER_TICKS: router_cycles * routers.ticks,
         const.SOURCE_CYCLES: SOURCE_CYCLES,
         const.LAW: _LAWS[decision.law],
-        const.THRESHOLD: round(decision.threshold * buffer * 256),
+        const.THRESHOLD: round(decision.threshold * compared * 256),
+        const.RANDOM_NEIGHBOUR: int(decision.neighbour == "random"),
         const.CANDIDATES: decision.candidates,
         const.RANDOM_ARBITER: int(routers.arbitration == "random"),
         const.BUFFER: channels * buffer,

@@ -32,6 +32,7 @@ from simulation.kernels.state import (
     OWNER,
     PEER,
     PIGGYBACK_LAW,
+    RANDOM_NEIGHBOUR,
     ROUTERS,
     TAGGED,
     THRESHOLD,
@@ -102,7 +103,7 @@ def decide(state: State, adaptive: int, router: int, destination: int) -> int:
         if found != DROP and state.outcomes[found, OUT_PORT] != NONE:
             used = state.used[state.outcomes[found, OUT_PORT]]
         if used << 8 > state.settings[THRESHOLD]:
-            found = _least_occupied(state, first, end, router)
+            found = _neighbours_detour(state, first, end, router)
         return found
     begin = state.bundles[first, DETOURS_BEFORE]
     size = state.bundles[end, DETOURS_BEFORE] - begin
@@ -220,11 +221,14 @@ def _next_outcome(state: State, outcome: int, destination: int) -> int:
 
 
 @inlined
-def _least_occupied(state: State, first: int, end: int, router: int) -> int:
-    """Returns the outcome of a random detour through the least occupied port, with DETOUR_BIT; or DROP."""
+def _neighbours_detour(state: State, first: int, end: int, router: int) -> int:
+    """Returns the outcome of a random detour through one port, with DETOUR_BIT; or DROP.
+
+    The port is the least occupied one, or with RANDOM_NEIGHBOUR a random one.
+    """
     bundle = first + below(state.random, router, end - first)
     best, least = bundle, 1 << 60
-    for _ in range(end - first):
+    for _ in range(0 if state.settings[RANDOM_NEIGHBOUR] else end - first):
         port, occupied = state.bundles[bundle, BUNDLE_PORT], 0
         if port != NONE:
             occupied = state.used[port] << 8

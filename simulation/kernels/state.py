@@ -164,7 +164,8 @@ FIRST_MESSAGE, LAST_MESSAGE, MESSAGE_QUEUE_COLUMNS = range(3)
 ) = range(26)
 
 # Entries of `State.settings`. LARGE: whether the arrays exceed the processor's caches, so that prefetching
-# pays off. TWO_DELAYS: whether links between routers have different delays.
+# pays off. TWO_DELAYS: whether links between routers have different delays. RANDOM_NEIGHBOUR: whether a
+# detour starts at a random port instead of the least occupied one (THRESHOLD_LAW).
 (
     SPEEDUP,
     FLITS,
@@ -195,8 +196,9 @@ FIRST_MESSAGE, LAST_MESSAGE, MESSAGE_QUEUE_COLUMNS = range(3)
     LARGE,
     TWO_DELAYS,
     MARGIN,
+    RANDOM_NEIGHBOUR,
     SETTINGS,
-) = range(30)
+) = range(31)
 BY_HOP, BY_CLASS, ANY_CHANNEL, RANDOM_CHANNEL = range(4)
 MINIMAL_LAW, THRESHOLD_LAW, PRODUCT_LAW, BUCKET_LAW, PIGGYBACK_LAW = range(5)
 

@@ -70,6 +70,19 @@ def test_without_congestion_no_group_is_modified_and_under_load_more_gets_throug
 
 
 @pytest.mark.tried_again
+def test_detours_of_the_papers_law_start_anywhere_and_take_four_hops_to_neighbours(network):
+    law = "ugal-pf:neighbour=random,buffer=port,triangle=false"
+    events = []
+    with controlled(replace(ADAPTIVE, routing=law), network, events.append) as fabric:
+        loaded = measure(fabric, replace(PERMUTATION, pattern="perm1hop"), UNCHECKED, QUIET).summary
+    assert loaded.adaptation.groups_modified > 0
+    assert set(loaded.hops) == {1, 4}
+    # A switch has one queue for each port.
+    [told] = [event for event in events if getattr(event, "key", "") == "parameters-simulated"]
+    assert told.values["names"] == ("buffer",)
+
+
+@pytest.mark.tried_again
 def test_without_netlink_port_statistics_take_over_move_traffic_to_detours_and_it_is_said(
     network, monkeypatch
 ):

@@ -27,6 +27,7 @@ FABRICS = [
     pytest.param("megafly", {"rho": 1, "a": 4}, "nca", marks=pytest.mark.slow),
     pytest.param("jellyfish", {"routers": 20, "degree": 4}, "up-down", marks=pytest.mark.slow),
     pytest.param("polarfly", {"q": 3, "expand": "quadric:1"}, "min", marks=pytest.mark.slow),
+    ("polarfly", {"q": 3, "expand": "quadric,nonquadric"}, "ugal-pf"),
 ]
 
 

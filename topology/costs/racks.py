@@ -22,6 +22,7 @@ import numpy.typing as npt
 
 from topology.base import Topology
 from topology.families.classic.hyperx import HyperX
+from topology.families.low_diameter.polarfly import PolarFly
 from topology.families.low_diameter.slimfly import SlimFly
 
 Integers = npt.NDArray[np.int64]
@@ -96,14 +97,17 @@ def racks_of(topology: Topology) -> Racks:
 
     Returns:
         For Slim Fly, rack i contains the groups (0, i, .) and (1, i, .). For HyperX, a rack contains the
-        routers that differ only in the last coordinate. For other families, each cluster is a rack, and
-        further racks contain the remaining routers. Graphs without clusters have racks of about sqrt(2 N)
+        routers that differ only in the last coordinate. For PolarFly, the quadrics are a rack, for even q
+        with the nucleus. For other families, each cluster is a rack, and further racks contain the remaining
+        routers. Graphs without clusters have racks of about sqrt(2 N)
         consecutive routers, the size of Slim Fly's racks.
     """
     for kind, layout in _LAYOUTS:
         if isinstance(topology, kind):
             return layout(topology)
     members = topology.clusters().members
+    if isinstance(topology, PolarFly):
+        members = topology.layout_clusters().members[1:]
     return _cluster_racks(topology, members) if members else _consecutive_racks(topology)
 
 

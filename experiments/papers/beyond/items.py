@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from experiments.papers.beyond import deadlock_free, failures, fair, loop, real, threshold
+from experiments.papers.beyond import deadlock_free, failures, fair, laws, loop, real, threshold
 from experiments.papers.performance.model import PlacedItem, SimulatedItem
 
 ITEMS: Mapping[str, SimulatedItem | PlacedItem] = {
@@ -19,6 +19,12 @@ ITEMS: Mapping[str, SimulatedItem | PlacedItem] = {
         threshold.threshold_curves,
         threshold.thresholds,
         threshold.PLOT,
+    ),
+    "laws": SimulatedItem(
+        "Saturation and latency of PolarFly by adaptive law, the paper's and others",
+        laws.law_curves,
+        laws.laws,
+        laws.PLOT,
     ),
     "loop": SimulatedItem(
         "Stable load of PolarFly with a controller's loop and with decisions per packet, over q",

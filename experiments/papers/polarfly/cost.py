@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from experiments.papers.model import ItemResult, Row, Scale, Value
-from experiments.papers.performance.model import Curve, MeasuredCurves
-from experiments.papers.performance.series import RANDOM, UNIFORM, by_name, ratio
+from experiments.papers.performance.model import Curve, MeasuredCurve, MeasuredCurves
+from experiments.papers.performance.series import RANDOM, UNIFORM, Name, by_name, ratio
 from experiments.papers.polarfly.performance import compared_curves
 
 _NODES = 1024
@@ -25,6 +25,7 @@ _CURVES: Mapping[str, Sequence[str]] = {
     "fat tree": ("FT-NCA",),
 }
 _TRAFFIC = {"uniform": UNIFORM, "permutation": RANDOM}
+_SLIM_FLY_RADIX = 35  # in Table V; the text of section X counts the 32 links of 4 modules
 
 
 def cost_curves(scale: Scale) -> list[Curve]:
@@ -51,8 +52,7 @@ def cost(curves: MeasuredCurves, _scale: Scale) -> ItemResult:
         accepted = _accepted(curves, pattern)
         for name, number in links.items():
             share = ratio(accepted["PolarFly"], accepted[name]) if accepted else Value(1.0)
-            ends = share.interval and (number / base * share.interval[0], number / base * share.interval[1])
-            ratios[name, traffic] = Value(number / base * share.value, ends)
+            ratios[name, traffic] = _times(share, number / base)
             rows.append(
                 {
                     "network": f"{name}, {traffic}",
@@ -72,8 +72,33 @@ def cost(curves: MeasuredCurves, _scale: Scale) -> ItemResult:
         "slimfly slides": ratios["Slim Fly", "uniform"],
         "slimfly conclusion": ratios["Slim Fly", "uniform"],
         "dragonfly": ratios["Dragonfly", "uniform"],
+        **_readings(by_name(curves), ratios["Slim Fly", "uniform"]),
     }
     return ItemResult(values, rows)
+
+
+def _readings(named: Mapping[Name, MeasuredCurve], slim_fly: Value) -> dict[str, Value]:
+    """Returns the values of claims under uniform traffic as they may have been computed.
+
+    Args:
+        named: curves by name.
+        slim_fly: cost of Slim Fly over PolarFly with the links of the text and the best routing of each.
+    """
+    more_links = Value(_SLIM_FLY_RADIX / _LINKS["Slim Fly"])
+    adaptive, *others = (named[name, UNIFORM].saturation for name in ("PF-UGAL_PF", "SF-UGAL", "DF1-UGAL"))
+    to_slim_fly, to_dragonfly = (ratio(adaptive, other) for other in others)
+    return {
+        "slimfly radix": more_links,
+        "slimfly radix best": _times(slim_fly, more_links.value),
+        "slimfly radix adaptive": _times(to_slim_fly, _SLIM_FLY_RADIX / _LINKS["PolarFly"]),
+        "dragonfly adaptive": _times(to_dragonfly, _LINKS["Dragonfly"] / _LINKS["PolarFly"]),
+    }
+
+
+def _times(number: Value, factor: float) -> Value:
+    """Returns a multiple of a number, with its interval."""
+    ends = number.interval and (factor * number.interval[0], factor * number.interval[1])
+    return Value(factor * number.value, ends)
 
 
 def _accepted(curves: MeasuredCurves, pattern: str) -> dict[str, Value]:

@@ -206,16 +206,19 @@ def sizes(curves: MeasuredCurves) -> Values:
 def grown_curves(scale: Scale) -> list[Curve]:
     """Returns the curves of Fig 11: ER_31 with copied clusters under uniform traffic.
 
-    UGAL replaces UGAL_PF, whose detours need the geometry of ER_q, which copies of clusters break. UGAL is
-    simulated only without copies and with the most copies. The number of endpoints per router is half the
-    network radix that the authors' published generator would produce: q + 1, plus two for each copy of the
-    quadrics or one for each copy of another cluster.
+    The number of endpoints per router is half the network radix that the authors' published generator would
+    produce: q + 1, plus two for each copy of the quadrics or one for each copy of another cluster. UGAL is
+    simulated only with the fewest and the most copies. To save time, only the quick scale has UGAL_PF, which
+    the paper has, and half of the mean degree as endpoints with the most copies of the quadrics.
     """
     q, copies = (5, _QUICK_COPIES) if scale.quick else (31, _COPIES)
     ends = (copies[0], copies[-1])
+    names = [("min", "MIN", copies), (UGAL_OF_MANY_GROUPS, "UGAL", ends)]
+    if scale.quick:
+        names.append(("ugal-pf", "UGAL_PF", ends))
     fabrics = {
         f"{grown_by} {name}": polarfly(q, routing, expand, hosts)
-        for routing, name, shown in (("min", "MIN", copies), (UGAL_OF_MANY_GROUPS, "UGAL", ends))
+        for routing, name, shown in names
         for grown_by, expand, hosts in (
             ("+0", "", 0),
             *(
@@ -225,6 +228,14 @@ def grown_curves(scale: Scale) -> list[Curve]:
             ),
         )
     }
+    if scale.quick:
+        most = f"quadric:{copies[-1]}"
+        mean_degree = network("PF", "polarfly", q=q, expand=most).graph().degrees.mean()
+        fewer = round(float(mean_degree) / 2)
+        fabrics |= {
+            f"+{copies[-1]} quadric with {fewer} endpoints {name}": polarfly(q, routing, most, fewer)
+            for routing, name, _ in names
+        }
     return _curves(fabrics, (UNIFORM,), scale)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from experiments.spec.values import check_choice
+from routing.algorithms.packet_law import BUFFER, NEIGHBOUR
 from topology.errors import UsageError
 from topology.parameters import Parameter, Value, join_parameters, spelled, split_parameters
 from traffic.wire.layout import MAX_FLOWS
@@ -27,12 +28,14 @@ DECISIONS: Mapping[str, tuple[Parameter, ...]] = {
             name="threshold",
             type=float,
             help="occupancy of the minimal path's output port above which a packet takes a detour",
-            unit="buffers of a virtual channel, or queues",
+            unit="buffers, or queues",
             above=0,
             most=16,
             default=2 / 3,
             default_text="2/3",
         ),
+        NEIGHBOUR,
+        BUFFER,
     ),
     PRODUCT: (
         _CANDIDATES,

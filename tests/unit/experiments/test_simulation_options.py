@@ -49,7 +49,12 @@ def test_options_reach_the_simulator():
         ({"routing": "min"}, Decision()),
         ({"routing": "ugal-pf"}, Decision(law="threshold")),
         ({"routing": "ugal-pf:threshold=0.5,margin=0.2"}, Decision(law="threshold", threshold=0.5)),
+        (
+            {"routing": "ugal-pf:neighbour=random,buffer=port,triangle=false"},
+            Decision(law="threshold", neighbour="random", buffer="port"),
+        ),
         ({"routing": "ugal"}, Decision(law="product")),
+        ({"routing": "ugal:lengths=own"}, Decision(law="product")),
         ({"routing": "ugal:threshold=2"}, Decision(law="product")),
         (
             {"routing": "ugal", "decision": "product:2,whole-path=true"},

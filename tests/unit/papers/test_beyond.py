@@ -314,9 +314,12 @@ def test_a_figure_has_the_curves_that_were_chosen(tmp_path):
 
 
 @pytest.mark.parametrize("effort", EFFORTS)
-@pytest.mark.parametrize("name", OWN)
+@pytest.mark.parametrize("name", [name for name in OWN if name != "laws"])
 def test_packets_have_a_channel_for_each_hop_where_paths_are_not_free_of_circles(name, effort):
-    """With any of several channels a deadlock, and not the routing, may bound what is carried."""
+    """With any of several channels a deadlock, and not the routing, may bound what is carried.
+
+    The laws of PolarFly are compared under the paper's routers, which have that policy.
+    """
     routers = {curve.fabric.routers for curve in OWN[name].curves(effort) if curve.fabric.routing != "nca"}
     assert {one.channel_policy for one in routers if one.channels > 1} == {"hop"}
 

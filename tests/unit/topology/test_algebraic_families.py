@@ -1,7 +1,7 @@
 """Spectralfly, Delorme, Bundlefly, BDF supernodes and grown PolarFlys: sizes, structure, bad parameters."""
 
 import csv
-from itertools import combinations
+from itertools import combinations, count
 from pathlib import Path
 
 import networkx as nx
@@ -12,7 +12,7 @@ from test_families import matrix, triangles
 
 from routing.registry import make_plan
 from routing.verification.verifier import prove
-from topology.errors import ParameterError, UsageError
+from topology.errors import ParameterError
 from topology.failures import NO_FAILURE, link_failures
 from topology.families.low_diameter.bundlefly import Bundlefly
 from topology.families.low_diameter.delorme import Delorme
@@ -164,11 +164,18 @@ def test_bundleflies_that_do_not_exist(params, named):
 
 
 @pytest.mark.parametrize("q", [2, 3, 4])
-@pytest.mark.parametrize("degree", range(2, 14))
-def test_routes_of_polarstars_with_bdf_supernodes_are_shortest(q, degree):
-    graph = PolarStar(q, "bdf", degree)
-    assert (graph.routers, graph.diameter) == ((q * q + q + 1) * 2 * degree, 3)
-    assert set(graph.degrees.tolist()) == {q + 1 + degree}
+@pytest.mark.parametrize(
+    ("kind", "degree", "order"),
+    [
+        *(("bdf", degree, 2 * degree) for degree in range(2, 14)),
+        *(("cayley", degree, order) for degree, order in ((2, 4), (4, 8), (6, 11), (10, 19))),
+    ],
+)
+def test_routes_of_polarstars_with_bdf_or_cayley_supernodes_are_shortest(q, kind, degree, order):
+    graph = PolarStar(q, kind, degree)
+    assert (graph.routers, graph.diameter) == ((q * q + q + 1) * order, 3)
+    # Quadrics have no loop in Cayley supernodes, which would need two ports of a router.
+    assert set(graph.degrees.tolist()) == {q + 1 + degree} | ({q + degree} if kind == "cayley" else set())
     everyone = np.arange(graph.routers)
     found = dict(nx.all_pairs_shortest_path_length(nx.Graph((k.a, k.b) for k in graph.link_list)))
     wanted = [[found[a][b] for b in everyone.tolist()] for a in (0, graph.routers - 1)]
@@ -210,7 +217,11 @@ def test_every_copied_fan_is_a_cluster_like_its_original():
         ({"q": 6, "expand": "quadric:1"}, "^q must be a prime power.* got 6; nearest: 5 and 7$"),
         ({"q": 5, "expand": "nonquadric:6"}, "1 to 5, got 6$"),
         ({"q": 127, "expand": "quadric:1"}, "at most 16384 routers.* got 1$"),
-        ({"q": 5, "expand": "quadric"}, "^expand must be quadric:N or nonquadric:N.* got 'quadric'$"),
+        ({"q": 5, "expand": "quadric:"}, "^expand must be quadric:N, nonquadric:N.* got 'quadric:'$"),
+        ({"q": 5, "expand": "quadric,"}, "^expand must be .* got 'quadric,'$"),
+        ({"q": 5, "expand": "quadric="}, "^expand must be .* got 'quadric='$"),
+        ({"q": 5, "expand": "quadric,nonquadric:3"}, "^expand must be .* got 'quadric,nonquadric:3'$"),
+        ({"q": 5, "expand": "nonquadric=3,quadric,nonquadric=3"}, "1 to 5, got 6$"),
         ({"q": 5, "expand": "quadric:0"}, "^expand must be .* got 'quadric:0'$"),
         ({"q": 5, "expand": "cubic:1"}, "^expand must be .* got 'cubic:1'$"),
     ],
@@ -220,14 +231,73 @@ def test_grown_polarflys_that_do_not_exist(params, named):
         make_topology("polarfly", params)
 
 
-@pytest.mark.parametrize("routing", ["compact-valiant", "ugal-pf"])
-def test_routings_of_er_q_refuse_a_grown_polarfly(routing):
-    with pytest.raises(UsageError, match=r"got polarfly .* quadric:1"):
-        make_plan(make_polarfly(3, "quadric:1"), 1, routing)
+@pytest.mark.parametrize("expand", ["quadric,nonquadric=3", "nonquadric=2,quadric=2,nonquadric"])
+@pytest.mark.parametrize("q", [3, 5, 7])
+def test_steps_are_those_of_the_papers_definition_and_rules(q, expand):
+    graph = make_topology("polarfly", {"q": q, "expand": expand})
+    wanted = nx.Graph(PolarFly(q).to_networkx().edges)
+    fans = PolarFly(q).quadric_fans(int(PolarFly(q).vertex_classes.quadrics[0]))
+    clusters = [PolarFly(q).vertex_classes.quadrics.tolist(), *fans]
+    copied = {}  # number of the cluster -> its copies
+
+    def copy_of(number):
+        """Definition VI.1."""
+        names = {v: len(wanted) + place for place, v in enumerate(clusters[number])}
+        edges = list(wanted.edges(clusters[number]))
+        wanted.add_edges_from((names.get(a, a), names.get(b, b)) for a, b in edges)
+        copied.setdefault(number, []).append(list(names.values()))
+        return names
+
+    turn = count(1)
+    for step in expand.split(","):
+        kind, _, number = step.partition("=")
+        for _ in range(int(number or 1)):
+            before = dict(wanted.degree)
+            size = len(wanted)
+            if kind == "quadric":  # VI-A
+                for v, copy in copy_of(0).items():
+                    wanted.add_edge(v, copy)
+                assert len(wanted) == size + q + 1
+                grown = {v: wanted.degree[v] - degree for v, degree in before.items()}
+                assert {grown[v] for v in clusters[0]} == {1}
+                assert {grown[v] for v in PolarFly(q).vertex_classes.adjacent.tolist()} == {2}
+            else:  # VI-B
+                number = next(turn)
+                free = []
+                others = [j for j in range(1, q + 1) if j != number]
+                for other in [c for j in others for c in [clusters[j], *copied.get(j, [])]]:
+                    (one,) = [v for v in clusters[number][1:] if not set(wanted[v]) & set(other)]
+                    free.append((one, other[0]))
+                names = copy_of(number)
+                wanted.add_edges_from((names[one], centre) for one, centre in free)
+                assert len(wanted) == size + q
+    assert {frozenset((k.a, k.b)) for k in graph.link_list} == set(map(frozenset, wanted.edges))
+    assert graph.diameter == 3
+    assert graph.average_path_length < 2
 
 
-@pytest.mark.parametrize("expand", ["quadric:1", "nonquadric:2"])
-@pytest.mark.parametrize("routing", ["min", "ugal", *repeats("valiant")])  # of whose detours `ugal` chooses
+@pytest.mark.parametrize("kind", ["quadric", "nonquadric"])
+@pytest.mark.parametrize("copies", [1, 3])
+def test_steps_of_one_kind_differ_from_the_generators_by_the_links_of_centres(kind, copies):
+    generated, stepped = (ExpandedPolarFly(5, f"{kind}{sign}{copies}") for sign in ":=")
+    links = {(k.a, k.b) for k in generated.link_list}
+    assert links >= {(k.a, k.b) for k in stepped.link_list}
+    centres = [
+        (fan[0], copy[0])
+        for fan, copy in zip(generated.clusters().members[:5], generated.clusters().members[5:], strict=False)
+    ]
+    assert links - {(k.a, k.b) for k in stepped.link_list} == set(centres)
+
+
+def test_successive_steps_of_a_kind_are_one():
+    graph = make_topology("polarfly", {"q": 5, "expand": "quadric,quadric,nonquadric=2,nonquadric"})
+    assert graph.params["expand"] == "quadric=2,nonquadric=3"
+    assert len(graph.clusters().members) == 5 + 3
+    assert make_topology("polarfly", {"q": 5, "expand": "quadric=1"}).params["expand"] == "quadric"
+
+
+@pytest.mark.parametrize("expand", ["quadric:1", "nonquadric:2", *repeats("quadric,nonquadric")])
+@pytest.mark.parametrize("routing", ["min", "ugal-pf", *repeats("compact-valiant", "ugal", "valiant")])
 def test_a_grown_polarfly_is_repaired_by_alternates_that_are_searched_for(expand, routing):
     graph = make_polarfly(3, expand)
     proof = prove(make_plan(graph, 1, routing), [NO_FAILURE, *link_failures(graph)])

@@ -90,6 +90,7 @@ def test_supernodes_exist_where_they_should(kind):
         "paley": [2, 4, 6, 8, 12, 14, 18],
         "complete": list(range(20)),
         "bdf": list(range(2, 20)),
+        "cayley": [2, 4, 6, 8, 10, 12, 14, 16],
     }
     assert degrees == expected[kind]
     for degree in degrees:
@@ -103,7 +104,7 @@ def test_supernodes_exist_where_they_should(kind):
         ({"q": 3, "supernode": "paley", "degree": 3}, "degree .* paley .* got 3; \\D*2 and 4$"),
         ({"q": 3, "supernode": "bdf", "degree": 1}, "degree .* bdf .*2 to 64, got 1; \\D*2$"),
         ({"q": 6, "degree": 3}, "^q .* got 6; \\D*5 and 7$"),
-        ({"q": 3, "supernode": "bundle", "degree": 3}, "iq, paley, complete, bdf, got 'bundle'"),
+        ({"q": 3, "supernode": "bundle", "degree": 3}, "iq, paley, complete, bdf, cayley, got 'bundle'"),
         ({"q": 3}, "--q and --degree, or --radix"),
         ({"radix": 15, "q": 3}, "--radix .*with --q or --degree"),
         ({"radix": 2}, "radix .* got 2; \\D*3$"),

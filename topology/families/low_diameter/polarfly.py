@@ -20,6 +20,7 @@ import numpy.typing as npt
 from topology.addressing import switch_name
 from topology.base import Adjacency, Routers, Topology
 from topology.clusters import Clusters
+from topology.errors import ParameterError
 from topology.finite_fields.field import finite_field
 from topology.layout import Layout, in_rows
 
@@ -200,7 +201,7 @@ class PolarFly(Topology):
         """Returns the fans around the starter quadric, which is the first quadric in router order.
 
         Returns:
-            q clusters; the quadrics belong to none.
+            q clusters; the quadrics belong to none. For even q, one cluster is the nucleus alone.
 
         Source:
             PolarFly (SC22), section V, Algorithm 1.
@@ -209,11 +210,47 @@ class PolarFly(Topology):
         fans = tuple(tuple(fan) for fan in self.quadric_fans(starter))
         return Clusters(fans, f"clusters of {switch_name(starter)}'s neighbours")
 
+    def layout_clusters(self, starter: int | None = None) -> Clusters:
+        """Returns all clusters of the layout around a quadric: the quadrics as C_0, then the fans.
+
+        For even q, C_0 also contains the nucleus. Then the network is as modular as for odd q: C_0 is a star
+        of q + 2 routers, and each of the q - 1 fans has q + 1 routers in q / 2 triangles. There are q links
+        between any two fans, and q + 1 between a fan and C_0.
+
+        Args:
+            starter: a quadric; None for the first in router order.
+
+        Returns:
+            Disjoint clusters that contain every router.
+
+        Raises:
+            ParameterError: the starter is not a quadric.
+
+        Source:
+            PolarFly (SC22), section V, Algorithm 1; the layout for even q, which the paper only mentions,
+            is this project's.
+        """
+        quadrics = self.vertex_classes.quadrics.tolist()
+        starter = quadrics[0] if starter is None else starter
+        if starter not in quadrics:
+            names = ", ".join(map(switch_name, quadrics))
+            raise ParameterError(f"starter must be a quadric ({names}), got {switch_name(starter)}")
+        centre = [] if self.nucleus is None else [self.nucleus]
+        fans = [tuple(fan) for fan in self.quadric_fans(starter) if fan != centre]
+        members = ((*centre, *quadrics), *fans)
+        return Clusters(members, f"quadrics and clusters of {switch_name(starter)}'s neighbours")
+
+    @cached_property
+    def nucleus(self) -> int | None:
+        """For even q, the router that is adjacent to all quadrics; None for odd q."""
+        return int(self.indices([1, 1, 1])) if self.q % 2 == 0 else None
+
     def quadric_fans(self, starter: int) -> list[list[int]]:
         """Returns the fans around a quadric: one for each of its neighbours.
 
         A fan consists of the neighbour and its own neighbours, without quadrics. Together the fans
-        contain every vertex that is not a quadric once.
+        contain every vertex that is not a quadric once. For even q, the fan of the nucleus is the nucleus
+        alone, because its neighbours are the quadrics.
 
         Args:
             starter: a quadric.

@@ -68,8 +68,7 @@ class PolarStar(TabledTopology):
 
         Args:
             q: order of the structure graph's field, a prime power from 2 to 128.
-            supernode: `iq` (the default), `paley`, `complete` or `bdf`; with `radix`, the default is any of
-                these.
+            supernode: a kind of SUPERNODE_KINDS, by default `iq`; with `radix`, by default any of them.
             degree: d', the degree of the supernode.
             radix: the network radix k' = q + 1 + d', instead of q and degree.
 
@@ -155,6 +154,26 @@ class PolarStar(TabledTopology):
         m = self.order
         return consecutive_clusters(self.structure.routers, m, f"supernodes of {m} routers")
 
+    def supernode_clusters(self, starter: int | None = None) -> Clusters:
+        """Returns the clusters of supernodes: the routers over each cluster of the structure graph's layout.
+
+        Args:
+            starter: a quadric of the structure graph; None for the first.
+
+        Returns:
+            q + 1 clusters, or q for even q, that contain every router.
+
+        Raises:
+            ParameterError: the starter is not a quadric.
+
+        Source:
+            PolarStar, section 8. The numbers of clusters, and of bundles between two of them, are not legible
+            there; these are those of PolarFly's layout.
+        """
+        structure, m = self.structure.layout_clusters(starter), self.order
+        members = tuple(tuple(u * m + x for u in cluster for x in range(m)) for cluster in structure.members)
+        return Clusters(members, f"clusters of supernodes of {m} routers")
+
     def layout(self) -> Layout:
         """Returns the supernodes on a circle, quadrics first, each with its vertices on its own circle.
 
@@ -198,12 +217,17 @@ class PolarStar(TabledTopology):
 
     @cached_property
     def _quadric_matrix(self) -> npt.NDArray[np.bool_]:
-        """The links inside a quadric's supernode, including those of the self-loop: bool array, m x m."""
+        """The links inside a quadric's supernode, including those of the self-loop: bool array, m x m.
+
+        A loop that would take two ports of a router, as those of Cayley supernodes, is left out: no shortest
+        path between supernodes needs it.
+        """
         matrix = self.supernode.adjacency_matrix.copy()
         everyone, image = np.arange(self.order), self.supernode.image
         matrix[everyone, image] = matrix[image, everyone] = True
         matrix[everyone, everyone] = False
-        return matrix
+        fits = (matrix.sum(axis=1) <= self.supernode.degree + 1).all()
+        return matrix if fits else self.supernode.adjacency_matrix
 
     # ---- minimal routes ----
 

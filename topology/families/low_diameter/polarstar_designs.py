@@ -20,7 +20,7 @@ class Design:
 
     Attributes:
         q: the order of the structure graph's field, a prime power from 2 to 128.
-        supernode: the kind of supernode, `iq`, `paley`, `complete` or `bdf`.
+        supernode: the kind of supernode, `iq`, `paley`, `complete`, `bdf` or `cayley`.
         degree: d', the degree of the supernode.
     """
 

@@ -5,6 +5,12 @@ Property R* (PolarStar, section 5): f is an involution, and the edges, their ima
 and the edges and their images together form the complete graph. A star product of ER_q with a supernode that
 has either property has diameter 3. Supernodes of Bermond, Delorme and Farhi (`bdf_supernodes`) also have R*.
 
+Cayley supernodes are the graphs of McKay, Miller and Siran on the elements of a field that are also the
+groups of Slim Fly, with f the multiplication by a primitive element. PolarStar's table 2 names their source;
+their orders and degrees there are lost in the text at hand, so these are Slim Fly's. For orders 1 modulo 4
+they are the Paley graphs. For others, f squared is no automorphism; but the edges form the complete graph
+together with their images and also with their preimages, and diameter and routes need no more than that.
+
 Source: "PolarStar: Expanding the Scalability Horizon of Diameter-3 Networks", sections 5 and 6.
 """
 
@@ -17,11 +23,12 @@ import numpy.typing as npt
 
 from topology.errors import ParameterError
 from topology.families.low_diameter.bdf_supernodes import SMALLEST_DEGREE, bermond_delorme_farhi
+from topology.families.low_diameter.slimfly import generators
 from topology.files.escaping import quoted
 from topology.finite_fields.field import finite_field
 from topology.finite_fields.prime_powers import LARGEST_ORDER, prime_power
 
-SUPERNODE_KINDS = ("iq", "paley", "complete", "bdf")
+SUPERNODE_KINDS = ("iq", "paley", "complete", "bdf", "cayley")
 LARGEST_DEGREE = 64
 # The domain of the degree d', for messages.
 _DEGREES = {
@@ -29,6 +36,7 @@ _DEGREES = {
     "paley": f"(r - 1) / 2 for a prime power r = 1 modulo 4, r at most {LARGEST_ORDER}",
     "complete": f"0 to {LARGEST_DEGREE}",
     "bdf": f"{SMALLEST_DEGREE} to {LARGEST_DEGREE}",
+    "cayley": f"even and at most {LARGEST_DEGREE}, with a prime power 2 d' or 2 d' - 1",
 }
 
 # Inductive-Quad of degree 3 (PolarStar, figure 6a); f(i) = i + 4 mod 8.
@@ -43,7 +51,7 @@ class Supernode:
     """A graph of m vertices that replaces every vertex of the structure graph in a star product.
 
     Attributes:
-        kind: `iq`, `paley`, `complete` or `bdf`.
+        kind: `iq`, `paley`, `complete`, `bdf` or `cayley`.
         degree: d', the number of links of each vertex inside the supernode.
         adjacency_matrix: bool array, m x m: the adjacency matrix.
         image: int array, m: the permutation f.
@@ -69,7 +77,7 @@ def make_supernode(kind: str, degree: int) -> Supernode:
     """Returns the supernode of a kind and degree.
 
     Args:
-        kind: `iq`, `paley`, `complete` or `bdf`.
+        kind: `iq`, `paley`, `complete`, `bdf` or `cayley`.
         degree: d', the number of links of each vertex inside the supernode.
 
     Returns:
@@ -81,7 +89,13 @@ def make_supernode(kind: str, degree: int) -> Supernode:
     """
     check_kind(kind)
     check_degree(kind, degree)
-    make = {"iq": _inductive_quad, "paley": _paley, "complete": _complete, "bdf": bermond_delorme_farhi}
+    make = {
+        "iq": _inductive_quad,
+        "paley": _paley,
+        "complete": _complete,
+        "bdf": bermond_delorme_farhi,
+        "cayley": _cayley,
+    }
     adjacency_matrix, image = make[kind](degree)
     supernode = Supernode(kind, degree, adjacency_matrix, image)
     _check_property(supernode)
@@ -92,13 +106,13 @@ def supernode_exists(kind: str, degree: int) -> bool:
     """Returns whether there is a supernode of the given kind and degree.
 
     Args:
-        kind: `iq`, `paley`, `complete` or `bdf`.
+        kind: `iq`, `paley`, `complete`, `bdf` or `cayley`.
         degree: d', any integer.
 
     Returns:
         For `iq`, true if d' = 0 or 3 modulo 4 (PolarStar, section 6.2); for `paley`, if 2 d' + 1 is a prime
-        power and 1 modulo 4; for `bdf`, if d' >= 2; for `complete`, always. False for degrees outside 0 ..
-        64.
+        power and 1 modulo 4; for `bdf`, if d' >= 2; for `cayley`, if d' is even and 2 d' or 2 d' - 1 a prime
+        power; for `complete`, always. False for degrees outside 0 .. 64.
     """
     if not 0 <= degree <= LARGEST_DEGREE:
         return False
@@ -106,6 +120,8 @@ def supernode_exists(kind: str, degree: int) -> bool:
         return degree % 4 in (0, 3)
     if kind == "bdf":
         return degree >= SMALLEST_DEGREE
+    if kind == "cayley":
+        return _cayley_order(degree) > 0
     order = 2 * degree + 1
     return kind == "complete" or (
         order % 4 == 1 and order <= LARGEST_ORDER and prime_power(order) is not None
@@ -129,7 +145,7 @@ def check_degree(kind: str, degree: int) -> None:
     """Checks the degree of a supernode.
 
     Args:
-        kind: `iq`, `paley`, `complete` or `bdf`.
+        kind: `iq`, `paley`, `complete`, `bdf` or `cayley`.
         degree: the value that was given for d'.
 
     Raises:
@@ -149,13 +165,15 @@ def supernode_order(kind: str, degree: int) -> int:
     """Returns m, the number of vertices of a supernode.
 
     Args:
-        kind: `iq`, `paley`, `complete` or `bdf`.
+        kind: `iq`, `paley`, `complete`, `bdf` or `cayley`.
         degree: d', for which the supernode exists.
 
     Returns:
         2 d' + 2 for `iq`, the largest order of a supernode with property R* (see this module's docstring);
-        2 d' + 1 for `paley`; 2 d' for `bdf`; d' + 1 for `complete`.
+        2 d' + 1 for `paley`; 2 d' for `bdf`; d' + 1 for `complete`; 2 d' or 2 d' - 1 for `cayley`.
     """
+    if kind == "cayley":
+        return _cayley_order(degree)
     return {"iq": 2 * degree + 2, "paley": 2 * degree + 1, "complete": degree + 1, "bdf": 2 * degree}[kind]
 
 
@@ -201,6 +219,25 @@ def _paley(degree: int) -> _GraphAndImage:
     return squares[difference], field.product[field.primitive_element, elements].astype(np.int64)
 
 
+def _cayley(degree: int) -> _GraphAndImage:
+    """Returns a Cayley graph of a field: x and y are adjacent if x - y is one of the generators X."""
+    field = finite_field(_cayley_order(degree))
+    elements = np.arange(field.order)
+    linked = np.zeros(field.order, bool)
+    linked[generators(field)[0]] = True
+    difference = field.sum[elements[:, None], field.negative[elements][None, :]]
+    return linked[difference], field.product[field.primitive_element, elements].astype(np.int64)
+
+
+def _cayley_order(degree: int) -> int:
+    """Returns 2 d' or 2 d' - 1, the larger one if both are prime powers; 0 if none is, or if d' is odd.
+
+    The degree of the graph of order 4 w is 2 w, and that of order 4 w - 1 is 2 w.
+    """
+    orders = (2 * degree, 2 * degree - 1) if degree % 2 == 0 else ()
+    return next((order for order in orders if 3 <= order <= LARGEST_ORDER and prime_power(order)), 0)
+
+
 def _complete(degree: int) -> _GraphAndImage:
     return ~np.eye(degree + 1, dtype=bool), np.arange(degree + 1)
 
@@ -213,20 +250,15 @@ def _edges(order: int, pairs: tuple[tuple[int, int], ...]) -> npt.NDArray[np.boo
 
 
 def _check_property(supernode: Supernode) -> None:
-    """Raises ValueError unless the supernode has property R*, or R1 for Paley graphs."""
+    """Raises ValueError unless the supernode has property R*, or what routes need of R1."""
     matrix, image = supernode.adjacency_matrix, supernode.image
     images = np.zeros_like(matrix)
     images[image[:, None], image] = matrix
-    filled = matrix | images
+    both = [matrix | images, matrix | matrix[image[:, None], image]]
     everyone = np.arange(supernode.order)
-    twice = image[image]
-    if (twice == everyone).all():
-        filled[everyone, image] = True
-    else:
-        image_twice = np.zeros_like(matrix)
-        image_twice[twice[:, None], twice] = matrix
-        if (image_twice != matrix).any():
-            raise ValueError("f squared must be an automorphism of the supernode")
-    filled[everyone, everyone] = True
-    if not filled.all() or (matrix.sum(axis=1) != supernode.degree).any():
+    for filled in both:
+        if (image[image] == everyone).all():
+            filled[everyone, image] = True
+        filled[everyone, everyone] = True
+    if not np.all(both) or (matrix.sum(axis=1) != supernode.degree).any():
         raise ValueError("supernode must have property R* or R1, and all its vertices must have its degree")
