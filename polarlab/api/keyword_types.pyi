@@ -10,9 +10,9 @@ class FamilyKeywords(TypedDict, total=False):
     q: int | None
     """order of the finite field: a prime power, 2 to 128 (polarfly, polarstar); order of the finite field: a prime power, 3 to 89 (slimfly); order of the finite field: a prime power, 3 to 37 (bundlefly); order of the matrices' field: a prime above 2 sqrt(p), not p, at most 31 (spectralfly); order of the finite field: 2 or 8 (delorme); order of the finite field: a prime power, 2 to 73 (orthogonal-fat-tree)"""
     expand: str | None
-    """clusters to copy to expand the graph, for odd q: quadric:N or nonquadric:N, with N >= 1 copied clusters (default none) (polarfly)"""
+    """clusters to copy to expand the graph, for odd q: quadric:N, nonquadric:N, or steps such as quadric,nonquadric=3, with N >= 1 copied clusters (default none) (polarfly)"""
     supernode: str | None
-    """kind of the supernodes: one of iq, paley, complete, bdf (default iq; with --radix, the one with the most routers) (polarstar)"""
+    """kind of the supernodes: one of iq, paley, complete, bdf, cayley (default iq; with --radix, the one with the most routers) (polarstar)"""
     degree: int | None
     """links of each router inside its supernode (d'): 0 to 64 (polarstar); links of each router inside its supernode (d'), a Paley graph of 2 d' + 1 routers: (r - 1) / 2 for a prime power r = 1 modulo 4 (bundlefly); links of each router: 3 to the number of routers minus 1 (jellyfish); links of each router, one to each other metanode: 3 to 16383 (xpander)"""
     radix: int | None

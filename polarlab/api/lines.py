@@ -1,4 +1,4 @@
-"""How the prompt prints the results of verbs that have no text of their own."""
+"""Texts with which the prompt prints results of verbs that have no text of their own."""
 
 from __future__ import annotations
 

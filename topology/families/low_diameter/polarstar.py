@@ -219,7 +219,7 @@ class PolarStar(TabledTopology):
     def _quadric_matrix(self) -> npt.NDArray[np.bool_]:
         """The links inside a quadric's supernode, including those of the self-loop: bool array, m x m.
 
-        A loop that would take two ports of a router, as those of Cayley supernodes, is left out: no shortest
+        A loop that would take two ports of a router, as with Cayley supernodes, is left out: no shortest
         path between supernodes needs it.
         """
         matrix = self.supernode.adjacency_matrix.copy()

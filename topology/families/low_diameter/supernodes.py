@@ -8,7 +8,7 @@ has either property has diameter 3. Supernodes of Bermond, Delorme and Farhi (`b
 Cayley supernodes are the graphs of McKay, Miller and Siran on the elements of a field that are also the
 groups of Slim Fly, with f the multiplication by a primitive element. PolarStar's table 2 names their source;
 their orders and degrees there are lost in the text at hand, so these are Slim Fly's. For orders 1 modulo 4
-they are the Paley graphs. For others, f squared is no automorphism; but the edges form the complete graph
+they are the Paley graphs. For others, f squared is not an automorphism; but the edges form the complete graph
 together with their images and also with their preimages, and diameter and routes need no more than that.
 
 Source: "PolarStar: Expanding the Scalability Horizon of Diameter-3 Networks", sections 5 and 6.
