@@ -9,7 +9,7 @@ _ROUTERS = 4  # of a group
 
 
 def dimensions(_scale: Scale) -> ItemResult:
-    """Returns the groups at which alpha is 1 and 1/2, and those of a balanced network, by trunking (Table I)."""
+    """Returns numbers of groups by trunking: for alpha = 1, for balance and for alpha = 1/2 (Table I)."""
     values: dict[str, float] = {}
     rows: list[Row] = []
     for trunking in range(1, _ROUTERS + 1):
