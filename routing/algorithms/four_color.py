@@ -1,7 +1,8 @@
 """Routings of four colours (`four-color`, `-valiant`, `-adaptive`), which need no virtual channels.
 
 `four-color` takes minimal paths, `four-color-valiant` sends packets to other groups via a third one, and
-`four-color-adaptive` chooses between both by the control law of UGAL. All keep to one order of links
+`four-color-adaptive` chooses between both by piggybacking: it avoids paths whose first global link is
+congested, although that link may start at another router of the group. All keep to one order of links
 (`routing.path_sets.coloured`): the paper's, with the detours of `routing.algorithms.half_paths`, or this
 project's own, with those of `routing.algorithms.colour_detours`. Packets within a group take their one hop.
 
@@ -18,7 +19,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
-from functools import cache, partial
+from functools import cache, cached_property, partial
 from typing import Protocol
 
 import numpy as np
@@ -208,6 +209,38 @@ class _Adaptive:
         """Returns the mean hops from each intermediate router over its gateways to the destinations."""
         return self.detours.onward_hops(intermediates, destinations)
 
+    def far_ports(self, view: RouterView, first_hops: FirstHops, others: list[int]) -> ugal.FarPorts:
+        """Returns, for each candidate, the ports of the first global links on its path.
+
+        They are those of gateways or of the source itself. In the paper, the routers of a group piggyback
+        information on the queues of these links on packets.
+        """
+        group_of = self.detours.coloured.dragonfly.group_of
+        neighbour_of = {port: neighbour for neighbour, port in view.neighbour_ports()}
+        own = int(group_of[view.router])
+        found = []
+        for other in others:
+            around = [neighbour_of[port] for port in first_hops.ports(other)]
+            gateways = [one if group_of[one] == own else view.router for one in around]
+            found.append(
+                tuple(port for one in gateways for port in self._global_ports(one, int(group_of[other])))
+            )
+        return tuple(found)
+
+    def _global_ports(self, gateway: int, group: int) -> tuple[tuple[int, int], ...]:
+        """Returns the ports of a gateway that lead to a group, each as (router, port)."""
+        key = gateway, group
+        if key not in self._ports_of:
+            dragonfly = self.detours.coloured.dragonfly
+            ports = dragonfly.link_ports(gateway)[dragonfly.group_of[dragonfly.neighbours(gateway)] == group]
+            self._ports_of[key] = tuple((gateway, int(port)) for port in ports)
+        return self._ports_of[key]
+
+    @cached_property
+    def _ports_of(self) -> dict[tuple[int, int], tuple[tuple[int, int], ...]]:
+        """Cache of `_global_ports` by gateway and group."""
+        return {}
+
 
 def _within_group(detours: ColouredDetours, view: RouterView, destination: int) -> bool:
     group_of = detours.coloured.dragonfly.group_of
@@ -279,11 +312,11 @@ VALIANT_ROUTING = Routing(
 )
 ADAPTIVE_ROUTING = Routing(
     four_color_adaptive_plan,
-    "four-color or via a third group, by occupancy times hops (dragonfly, trunking 4)",
+    "four-color or via a third group, by queues of the group's global links (dragonfly, trunking 4)",
     "Camarero et al., TACO 2014, section 6.2 (order=paper)",
-    ugal.make_ugal_law,
+    ugal.make_piggyback_law,
     plan_parameters=(*ugal.BY_GROUP_ROUTING.plan_parameters, ORDER),
-    law_parameters=ugal.ROUTING.law_parameters,
+    law_parameters=(*ugal.ROUTING.law_parameters, ugal.CONGESTED),
     packet_law=PacketLaw(PacketRule.PIGGYBACK),
     families=("dragonfly",),
 )
