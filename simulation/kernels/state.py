@@ -197,7 +197,8 @@ FIRST_MESSAGE, LAST_MESSAGE, MESSAGE_QUEUE_COLUMNS = range(3)
     MARGIN,
     SETTINGS,
 ) = range(30)
-BY_HOP, BY_CLASS, ANY_CHANNEL, RANDOM_CHANNEL = range(4)
+# From ANY_CHANNEL on, packets wait for room in any channel, not for one that was chosen before.
+BY_HOP, BY_CLASS, RANDOM_CHANNEL, BY_LEVEL, ANY_CHANNEL, FREE_CHANNEL = range(6)
 MINIMAL_LAW, THRESHOLD_LAW, PRODUCT_LAW, BUCKET_LAW, PIGGYBACK_LAW = range(5)
 
 
