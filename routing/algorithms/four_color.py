@@ -306,14 +306,14 @@ MINIMAL_ROUTING = Routing(
 VALIANT_ROUTING = Routing(
     four_color_valiant_plan,
     "via a third group, over gateways of four colours, acyclic (dragonfly, trunking 4)",
-    "Camarero et al., TACO 2014, section 6.2 (order=paper)",
+    "Camarero et al., TACO 2014, section 6.2",
     plan_parameters=(INTERMEDIATES, ORDER),
     families=("dragonfly",),
 )
 ADAPTIVE_ROUTING = Routing(
     four_color_adaptive_plan,
     "four-color or via a third group, by queues of the group's global links (dragonfly, trunking 4)",
-    "Camarero et al., TACO 2014, section 6.2 (order=paper)",
+    "Camarero et al., TACO 2014, section 6.2",
     ugal.make_piggyback_law,
     plan_parameters=(*ugal.BY_GROUP_ROUTING.plan_parameters, ORDER),
     law_parameters=(*ugal.ROUTING.law_parameters, ugal.CONGESTED),

@@ -106,7 +106,7 @@ def test_hierarchical_paths_of_the_same_dragonfly_do_wait_in_circles():
     )
 
 
-@pytest.mark.parametrize("routing", [TWO_COLOR, "two-color:order=paper", "valiant:over=two-color"])
+@pytest.mark.parametrize("routing", [TWO_COLOR, "two-color:order=own", "valiant:over=two-color"])
 def test_two_color_is_proven_with_a_failed_link_or_switch(routing):
     plan = make_plan(Dragonfly(**SMALL), 1, routing)
     proof = prove(plan, [*link_failures(plan.topology), *switch_failures(plan.topology)])
