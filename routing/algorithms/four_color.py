@@ -31,6 +31,7 @@ from routing.algorithms.half_paths import HalfPaths
 from routing.algorithms.minimal import minimal_plan
 from routing.algorithms.packet_law import PacketLaw, PacketRule
 from routing.algorithms.routing import Routing
+from routing.algorithms.three_level_colours import three_level_plan
 from routing.algorithms.valiant import INTERMEDIATES
 from routing.compiler import AfterTagTable, SourceTable, compile_plan, evenly_spaced
 from routing.path_sets.coloured import (
@@ -50,6 +51,8 @@ from routing.plan.groups import GroupRole, RouterView, group_number
 from routing.plan.model import Bucket, Group, GroupKind, RoutePlan
 from routing.reroute.base import FastReroute
 from topology.base import Topology
+from topology.errors import UsageError
+from topology.families.dragonflies.dragonfly3 import Dragonfly3
 from topology.faults import Component, ComponentKind
 
 VALIANT = "four-color-valiant"
@@ -104,7 +107,8 @@ def four_color_plan(topology: Topology, hosts_per_router: int, *, order: str) ->
     """Returns the plan in which packets take minimal paths in the order of four colours.
 
     Args:
-        topology: a dragonfly with at least four links between every two groups.
+        topology: a dragonfly of two or three levels with at least four links between every two groups, and
+            every two supergroups.
         hosts_per_router: p, the number of hosts at each router, 1 to 254.
         order: order of the links, a value of `ORDER`.
 
@@ -113,6 +117,10 @@ def four_color_plan(topology: Topology, hosts_per_router: int, *, order: str) ->
         ParameterError: the dragonfly has no four colours, there are more hosts or routers than addresses and
             tags, or paths are longer than the packets' TTL allows.
     """
+    if isinstance(topology, Dragonfly3):
+        if order != PAPER:
+            raise UsageError(f"order of {FOUR_COLOR} on {topology.name} must be {PAPER}, got {order}")
+        return three_level_plan(topology, hosts_per_router)
     coloured = coloured_dragonfly(topology, FOUR_COLOR_RULES[order], FOUR_COLOR)
     paths = coloured_paths(coloured)
     if order == OWN:
@@ -301,7 +309,7 @@ MINIMAL_ROUTING = Routing(
     FOUR_COLOR_PATHS.summary,
     FOUR_COLOR_PATHS.source,
     plan_parameters=(ORDER,),
-    families=("dragonfly",),
+    families=("dragonfly", "dragonfly3"),
 )
 VALIANT_ROUTING = Routing(
     four_color_valiant_plan,

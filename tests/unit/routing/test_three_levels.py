@@ -1,4 +1,4 @@
-"""Hierarchical paths of three-level dragonflies: their form, by all paths of all pairs."""
+"""Hierarchical and coloured paths of three-level dragonflies: their form and their order, by all paths."""
 
 import re
 from itertools import pairwise
@@ -6,8 +6,11 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
+from routing.deadlock.proof import prove_deadlock_freedom
 from routing.path_sets.registry import with_paths
 from routing.registry import make_plan
+from routing.verification.forwarding_states import StateSpace
+from routing.verification.paths import packet_paths
 from routing.verification.verifier import prove
 from topology.errors import UsageError
 from topology.failures import link_failures
@@ -75,3 +78,69 @@ def test_plans_of_three_levels_are_proven_with_failed_links():
 def test_gateways_of_three_levels_cannot_be_chosen():
     with pytest.raises(UsageError, match="got dragonfly3"):
         make_plan(Dragonfly3(a=2, h2=1, h3=1), 1, "hierarchical:gateways=any")
+
+
+# The classes of links in their order; those of one line come in any order.
+ORDER = (
+    ("l+0AA", "l+0BA"),
+    ("mA",),
+    ("l+1AA", "l+0AB"),
+    ("gA", "gB"),
+    ("l+1AB", "l+1BB"),
+    ("mB",),
+    ("l+1BA", "l+0BB"),
+)
+RANK = {name: rank for rank, names in enumerate(ORDER) for name in names}
+COLOURED = {"a": 8, "h2": 1, "t2": 4, "h3": 1, "t3": 12}
+
+
+def link_class(dragonfly, near, far):
+    """Returns the class of a link, by the positions of its ends in their groups of eight."""
+    (x, p), (y, q) = (("0A", "0B", "1A", "1B")[min(place, 7 - place)] for place in (near % 8, far % 8))
+    if kinds(dragonfly, [near, far]) == "l":
+        return f"l+{(int(y) - int(x)) % 2}{p}{q}"
+    assert (x, p) == (y, q), "links to other groups join routers of one label"
+    return kinds(dragonfly, [near, far]) + p
+
+
+def test_coloured_paths_of_three_levels_ascend_in_one_order():
+    dragonfly = Dragonfly3(**COLOURED)
+    space = StateSpace(make_plan(dragonfly, 1, "four-color", local_repair=False))
+    forms = set()
+    for source in space.hosts[::17]:
+        for destination in space.hosts:
+            if source == destination:
+                continue
+            paths = list(packet_paths(space, source, destination))
+            assert paths
+            for path in paths:
+                assert not path.fault
+                hops = [link_class(dragonfly, *ends) for ends in pairwise(path.routers)]
+                ranks = [RANK[hop] for hop in hops]
+                assert ranks == sorted(ranks) or len(hops) == 1, hops
+                assert len(set(ranks)) == len(ranks), hops
+                form = kinds(dragonfly, path.routers)
+                assert form.count("g") == (source.router // 24 != destination.router // 24)
+                assert re.fullmatch("l?m?l?|l?m?l?gl?m?l?", form)
+                forms.add(form)
+    assert "lmlglml" in forms
+
+
+@pytest.mark.parametrize(
+    "params", [COLOURED, pytest.param({**COLOURED, "h2": 2, "t3": 20}, marks=pytest.mark.slow)]
+)
+def test_four_colours_of_three_levels_need_one_channel(params):
+    plan = make_plan(Dragonfly3(**params), 1, "four-color")
+    assert prove_deadlock_freedom(plan, 1, []).acyclic
+    assert prove(plan, [*link_failures(plan.topology)][:: len(plan.topology.link_list) // 2]).ok
+    hierarchical = make_plan(Dragonfly3(**params), 1, "hierarchical")
+    assert not prove_deadlock_freedom(hierarchical, 1, []).acyclic
+
+
+def test_supergroups_need_links_of_all_labels():
+    with pytest.raises(UsageError, match=r"t3 for four-color .* got 3"):
+        make_plan(Dragonfly3(**{**COLOURED, "t3": 3}), 1, "four-color")
+    with pytest.raises(UsageError, match="trunking for four-color must be at least 4"):
+        make_plan(Dragonfly3(a=4, h2=1, h3=1, t3=4), 1, "four-color")
+    with pytest.raises(UsageError, match="order of four-color on dragonfly3 must be paper, got own"):
+        make_plan(Dragonfly3(**COLOURED), 1, "four-color:order=own")
