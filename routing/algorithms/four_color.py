@@ -250,9 +250,12 @@ class _Adaptive:
         return {}
 
 
+def _group(detours: ColouredDetours, view: RouterView) -> int:
+    return int(detours.coloured.dragonfly.group_of[view.router])
+
+
 def _within_group(detours: ColouredDetours, view: RouterView, destination: int) -> bool:
-    group_of = detours.coloured.dragonfly.group_of
-    return bool(group_of[view.router] == group_of[destination])
+    return bool(_group(detours, view) == detours.coloured.dragonfly.group_of[destination])
 
 
 def _first_hops(coloured: ColouredDragonfly, view: RouterView, reroute: FastReroute) -> FirstHops:
@@ -266,9 +269,8 @@ def _source_table(detours: ColouredDetours, most: int, view: RouterView, reroute
     choices = list(reroute.untagged.group_toward)
     number_of: dict[Span, int] = {}
     numbers: dict[tuple[tuple[int, int], ...], int] = {}  # by (intermediate router, weight) of all buckets
-    for destination in view.others():
-        if _within_group(detours, view, destination):
-            continue
+    outside = np.flatnonzero(detours.coloured.dragonfly.group_of != _group(detours, view)).tolist()
+    for destination in outside:
         span = detours.span(destination)
         if span not in number_of:
             chosen = evenly_spaced(detours.intermediates(view.router, span), most, view.router)
