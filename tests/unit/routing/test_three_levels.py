@@ -76,7 +76,7 @@ def test_plans_of_three_levels_are_proven_with_failed_links():
 
 
 def test_gateways_of_three_levels_cannot_be_chosen():
-    with pytest.raises(UsageError, match="got dragonfly3"):
+    with pytest.raises(UsageError, match=r"hierarchical .* got dragonfly3"):
         make_plan(Dragonfly3(a=2, h2=1, h3=1), 1, "hierarchical:gateways=any")
 
 
@@ -140,7 +140,7 @@ def test_four_colours_of_three_levels_need_one_channel(params):
 def test_supergroups_need_links_of_all_labels():
     with pytest.raises(UsageError, match=r"t3 for four-color .* got 3"):
         make_plan(Dragonfly3(**{**COLOURED, "t3": 3}), 1, "four-color")
-    with pytest.raises(UsageError, match="trunking for four-color must be at least 4"):
+    with pytest.raises(UsageError, match=r"trunking for four-color .* 4, .* got 1"):
         make_plan(Dragonfly3(a=4, h2=1, h3=1, t3=4), 1, "four-color")
-    with pytest.raises(UsageError, match="order of four-color on dragonfly3 must be paper, got own"):
+    with pytest.raises(UsageError, match=r"order of four-color .* got own"):
         make_plan(Dragonfly3(**COLOURED), 1, "four-color:order=own")
