@@ -308,7 +308,7 @@ def _after_tag(detours: ColouredDetours, view: RouterView, reroute: FastReroute)
 
 MINIMAL_ROUTING = Routing(
     four_color_plan,
-    FOUR_COLOR_PATHS.summary,
+    "hierarchical over gateways of four colours, acyclic (dragonfly, dragonfly3, trunking 4)",
     FOUR_COLOR_PATHS.source,
     plan_parameters=(ORDER,),
     families=("dragonfly", "dragonfly3"),
