@@ -8,7 +8,7 @@ from dataclasses import replace
 from controller.occupancy.queue_handoff import AdaptationRequest
 from controller.occupancy.source import OccupancySource, ProblemLog
 from controller.openflow.commands import Message, PutGroup
-from routing.algorithms.bucket_control import SwitchAdapter
+from routing.algorithms.bucket_control import Means, SwitchAdapter
 from routing.plan.model import Group, RoutePlan
 from routing.registry import routing
 from topology.addressing import dpid
@@ -54,6 +54,7 @@ class AdaptiveLoop:
         if self._routing.oblivious:
             raise ValueError(f"routing must be adaptive, got {plan.routing}")
         self._plans = {dpid(switch.router): switch for switch in plan.switches}
+        self._shared: Means = {}
         self._adapters = {datapath_id: self._adapter(datapath_id) for datapath_id in self._plans}
         self.source = source
         self.every_s = every_s
@@ -127,7 +128,8 @@ class AdaptiveLoop:
     def _adapter(self, datapath_id: int) -> SwitchAdapter:
         """Creates the adapter of a switch, whose adaptive groups all use minimal paths at first."""
         law = self._routing.make_law(datapath_id)
-        return SwitchAdapter(self._plans[datapath_id], law, self._routing.control())
+        control = self._routing.control()
+        return SwitchAdapter(self._plans[datapath_id], law, control, self._shared)
 
     def step(self, ready: frozenset[int]) -> Iterator[tuple[int, list[Group]]]:
         """Yields (datapath id, changed groups) for the ready switches whose groups change.

@@ -57,7 +57,7 @@ def ordered_search(plan: RoutePlan) -> OrderedSearch:
     if any(_chooses(plan, router) for router in range(plan.topology.routers)):
         raise UsageError(
             "ordered repair needs sources that forward as in transit, without detours, "
-            f"got {plan.routing}; try up-down"
+            f"got {plan.routing}; try up-down, or --no-local-repair"
         )
     space = StateSpace(without_local_repair(plan))
     graph = dependency_graph(MoveFinder(space, first_hosts(space)), Channels(plan.topology))

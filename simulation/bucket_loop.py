@@ -12,7 +12,7 @@ from collections.abc import Iterable
 import numpy as np
 import numpy.typing as npt
 
-from routing.algorithms.bucket_control import AdaptiveGroup, SwitchAdapter
+from routing.algorithms.bucket_control import AdaptiveGroup, Means, SwitchAdapter
 from routing.plan.model import RoutePlan
 from routing.registry import routing
 from simulation.arrays.forwarding import first_outcomes
@@ -42,8 +42,10 @@ class BucketLoop:
         """
         chosen = routing(plan.routing)
         control = chosen.control()
+        shared: Means = {}
         self._adapters = [
-            SwitchAdapter(switch, chosen.make_law(switch.router + 1), control) for switch in plan.switches
+            SwitchAdapter(switch, chosen.make_law(switch.router + 1), control, shared)
+            for switch in plan.switches
         ]
         self._plan, self._tables = plan, tables
         self._uses, self._outcomes = _uses(tables), first_outcomes(tables)

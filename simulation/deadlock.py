@@ -27,10 +27,10 @@ from simulation.tables.model import ForwardingTables
 def stuck_queues(network: State) -> npt.NDArray[np.int64]:
     """Returns the queues whose packets can never move again.
 
-    The head of a stuck queue waits for room in a full queue that is stuck itself (with the channel policy
-    `any`: all channels of the next port are stuck). The result is the largest set of queues with this
-    property. It is found by starting from all waiting queues and repeatedly removing those whose head can
-    still move. A queue is not full while packets or credits are still on their way to it.
+    The head of a stuck queue waits for room in a full queue that is stuck itself (with the channel policies
+    `any` and `free`: all channels of the next port are stuck). The result is the largest set of queues with
+    this property. It is found by starting from all waiting queues and repeatedly removing those whose head
+    can still move. A queue is not full while packets or credits are still on their way to it.
 
     Args:
         network: the network, between two ticks, with credit flow control.
@@ -47,7 +47,7 @@ def stuck_queues(network: State) -> npt.NDArray[np.int64]:
     while True:
         closed = np.zeros(len(queues), bool)
         closed[stuck] = full[stuck]
-        ahead = _all_channels(closed, network) if settings[POLICY] == ANY_CHANNEL else closed
+        ahead = _all_channels(closed, network) if settings[POLICY] >= ANY_CHANNEL else closed
         remaining = stuck[ahead[queues[stuck, TARGET]]]
         if len(remaining) == len(stuck):
             return stuck

@@ -10,7 +10,7 @@ from traffic.workload.patterns import Pattern
 from traffic.workload.schedule import Schedule
 
 FlowControl = Literal["credit", "drop"]
-ChannelPolicy = Literal["hop", "class", "any", "random"]
+ChannelPolicy = Literal["hop", "class", "any", "random", "free", "level"]
 Arbitration = Literal["round-robin", "random"]
 # How a source router chooses between minimal and non-minimal paths; see `Decision`.
 DecisionLaw = Literal["minimal", "threshold", "product", "piggyback", "buckets"]
@@ -33,7 +33,9 @@ class RouterSettings:
         speedup: flits that the crossbar passes per cycle, 1 to 4 (credit).
         channel_policy: selection of the virtual channel for the next hop: the number of hops so far (`hop`),
             one class of channels before the intermediate router and one after it (`class`), the channel with
-            the most free room (`any`), or a random one (`random`) (credit).
+            the most free room (`any`), a random one of those with room (`free`) or of all (`random`), or the
+            place in hierarchical paths (`level`): twice the number of intermediate routers passed, plus 1
+            after a global link (credit).
         arbitration: order in which inputs and channels are granted outputs (credit).
         router_cycles: pipeline delay: cycles from a head's arrival at a router to its earliest departure.
         link_cycles: delay of a link between routers; with `global_link_cycles`, of a link within a cluster.

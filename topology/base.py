@@ -277,6 +277,14 @@ class Topology(ABC):
         """
         return ()
 
+    def link_ratios(self) -> Mapping[str, float]:
+        """Returns ratios between the numbers of links of two levels, and those of a balanced member.
+
+        Returns:
+            Name -> ratio; none by default.
+        """
+        return {}
+
     def minimal_port_mask(self, router: int) -> npt.NDArray[np.bool_]:
         """Returns, for each destination, the links of a router on which minimal routes start.
 

@@ -116,7 +116,7 @@ def _agreement(counts: Counter[str], stated: Counter[str]) -> str:
         f"Of the {computed} computed claims {agreeing} ({share}) are within or the paper's slip; of the "
         f"{of_numbers} for which the paper states a number, and not only an order, {numbers} "
         f"({share_of_numbers}). Not computed are claims on items that are here with `--quick` alone or in "
-        "part, the cost of DLN, and the dragonfly paper's Table I."
+        "part, and the cost of DLN."
     )
 
 

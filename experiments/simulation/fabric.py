@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 
 import numpy as np
@@ -10,7 +11,7 @@ from experiments.events.base import OnEvent
 from experiments.events.notices import Notice
 from experiments.planned_fabric import PlannedFabric
 from experiments.simulation.memory import require_memory
-from experiments.spec.fabric import BY_HOP, CREDIT, FabricOptions
+from experiments.spec.fabric import BY_HOP, BY_LEVEL, CREDIT, FabricOptions
 from experiments.spec.simulation.decisions import BUCKETS, COMPARING, PIGGYBACK, PRODUCT
 from routing.plan.model import RoutePlan
 from routing.registry import routing
@@ -24,6 +25,7 @@ from topology.shortest_paths import host_pairs_by_distance
 
 # Routers of the largest fabric whose plan is proven, which takes 2 s. ER_31 under UGAL_PF would take minutes.
 MAX_PROVEN = 256
+_HIERARCHICAL_HOPS = 3  # of a path without intermediate routers
 
 
 def prepare_fabric(options: FabricOptions, on_event: OnEvent) -> PlannedFabric:
@@ -114,8 +116,15 @@ def planned_routing(text: str) -> str:
 def check_channels(plan: RoutePlan, routers: RouterSettings) -> None:
     """Raises ParameterError if packets may take more hops than there are virtual channels.
 
-    Only lossless routers that use another virtual channel for each hop are checked.
+    Only lossless routers that use another virtual channel for each hop or each level are checked.
     """
+    if routers.flow_control == CREDIT and routers.channel_policy == BY_LEVEL:
+        levels = 2 * math.ceil(max_hops(plan) / _HIERARCHICAL_HOPS)
+        if routers.channels < levels:
+            raise ParameterError(
+                f"virtual-channels must be {levels} or more for --channel-policy level, two for each "
+                f"hierarchical part of the paths of {plan.routing}, got {routers.channels}"
+            )
     if routers.flow_control != CREDIT or routers.channel_policy != BY_HOP:
         return
     needed = max_hops(plan)

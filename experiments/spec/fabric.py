@@ -30,7 +30,7 @@ from traffic.workload.patterns import Pattern, make_pattern
 FLOW_CONTROLS: Sequence[str] = get_args(FlowControl)
 CHANNEL_POLICIES: Sequence[str] = get_args(ChannelPolicy)
 ARBITRATIONS: Sequence[str] = get_args(Arbitration)
-CREDIT, BY_HOP, BY_CLASS = "credit", "hop", "class"
+CREDIT, BY_HOP, BY_CLASS, BY_LEVEL = "credit", "hop", "class", "level"
 _UNCALIBRATED_BPS = 300_000  # link rate of a fabric until its rate has been calibrated
 _UNUSED_LINKS = LinkSpec(_UNCALIBRATED_BPS, 1)  # links of simulated fabrics, which ignore them
 # Fields of RouterSettings whose options have other names.
@@ -102,6 +102,11 @@ class FabricOptions:
             raise UsageError(
                 f"--global-link-cycles needs a topology with clusters of routers, got {self.name}; "
                 "leave it out"
+            )
+        if routers.channel_policy == BY_LEVEL and not self.topology.clusters().members:
+            raise UsageError(
+                f"--channel-policy level needs a topology with clusters of routers, got {self.name}; "
+                "choose another"
             )
         if routers.channel_policy == BY_CLASS and routers.channels < 2:
             raise ParameterError(

@@ -335,8 +335,9 @@ OPTIONS: tuple[Option, ...] = (
         _integer("speedup", "flits that a router moves from an input to an output per cycle", 2, 1, 4,
                when=_CREDIT),
         _text("channel-policy", "virtual channel of a packet's next hop; hop: its number of hops so far; "
-              "class: one half of the channels up to its intermediate router, the other half after it; any: "
-              "the one with most free buffer; random: a random one", "hop", metavar="POLICY", when=_CREDIT,
+              "class: one half of the channels up to its intermediate router, the other half after it; "
+              "level: its place in hierarchical paths; any: the one with most free buffer; free: a random "
+              "one with room; random: a random one", "hop", metavar="POLICY", when=_CREDIT,
               choices=lazy_import("experiments.spec.fabric:CHANNEL_POLICIES")),
         _text("arbitration", "order in which inputs and channels are served", "round-robin", metavar="ORDER",
               choices=lazy_import("experiments.spec.fabric:ARBITRATIONS"), when=_CREDIT),

@@ -134,6 +134,8 @@ class GraphNumbers:
         balance: `hosts`, the largest number per router at which full uniform traffic overloads no class of
             links, and `balanced`, whether all classes allow the same number; None if unknown.
         saturation_hosts: class of links -> hosts per router at which it saturates; None if unknown.
+        link_ratios: of a dragonfly, `alpha`, the number of global links per local link, `balanced_alpha` and
+            `balanced_groups`; with three levels, `alpha` and `beta`; None for other families.
         classes: classes of routers under the automorphisms of the graph, the largest first: `count`, and for
             each its size in `sizes` and its lowest switch in `representatives`; None unless requested.
         racks: racks and the links between them (docs/how-to/costs.md); None unless requested.
@@ -158,6 +160,7 @@ class GraphNumbers:
     between_hosts: Mapping[str, float] | None = None
     balance: Mapping[str, float] | None = None
     saturation_hosts: Mapping[str, float] | None = None
+    link_ratios: Mapping[str, float] | None = None
     classes: Mapping[str, Any] | None = None
     racks: Mapping[str, Any] | None = None
 
@@ -203,6 +206,7 @@ def numbers(topology: Topology, hosts: int = 1, classes: bool = False, racks: bo
         _between_hosts(topology),
         {"hosts": balance.hosts, "balanced": balance.balanced} if balance else None,
         {name: round(limit, 6) for name, limit in balance.limits.items()} if balance else None,
+        {name: round(ratio, 6) for name, ratio in topology.link_ratios().items()} or None,
         _classes(topology) if classes else None,
         rack_numbers(topology) if racks else None,
     )

@@ -77,6 +77,8 @@ REST_RETURNED = Parameter(
 CONTROL_PARAMETERS = (RETURN_STEP, MEAN_WEIGHT, REST_DETOURED, REST_RETURNED)
 
 Occupancies = Mapping[int, float]  # port -> occupied share of its buffer, 0 to 1
+FarPort = tuple[int, int]  # a port of another switch: router, port
+Means = dict[FarPort, float]  # running means of the occupancies of all switches, which they share
 
 
 class Change(enum.Enum):
@@ -212,6 +214,7 @@ class PortOccupancies:
         newest: port -> newest reading, 0 to 1.
         means: port -> running mean, with the newest reading.
         means_before: port -> running mean, without the newest reading.
+        far: (router, port) -> running mean, for ports of any switch.
 
     Examples:
         >>> ports = PortOccupancies(mean_weight=0.25)
@@ -225,6 +228,7 @@ class PortOccupancies:
     newest: dict[int, float] = field(default_factory=dict)
     means: dict[int, float] = field(default_factory=dict)
     means_before: dict[int, float] = field(default_factory=dict)
+    far: Mapping[FarPort, float] = field(default_factory=dict)
 
     def add(self, occupancies: Occupancies) -> None:
         """Adds new readings to the running means.
@@ -261,6 +265,17 @@ class PortOccupancies:
         """
         return _average(self.means, ports)
 
+    def far_mean(self, ports: tuple[FarPort, ...]) -> float:
+        """Returns the running mean of the occupancy of ports of other switches, averaged over them.
+
+        Args:
+            ports: ports as (router, port), weighted equally.
+
+        Returns:
+            The occupied share of the ports' buffers, 0 to 1; 0 before the first reading and without ports.
+        """
+        return sum(self.far.get(port, 0.0) for port in ports) / len(ports) if ports else 0.0
+
     def rise(self, ports: tuple[int, ...]) -> float:
         """Returns the newest reading minus the previous running mean, averaged over ports.
 
@@ -287,17 +302,21 @@ Law = Callable[[AdaptiveGroup, PortOccupancies], Change]
 class SwitchAdapter:
     """The adaptive groups of one switch under a control law."""
 
-    def __init__(self, plan: SwitchPlan, law: Law, control: Control) -> None:
+    def __init__(self, plan: SwitchPlan, law: Law, control: Control, shared: Means | None = None) -> None:
         """Starts with all buckets on minimal paths.
 
         Args:
             plan: the plan of the switch; its groups with candidates are adaptive.
             law: the control law.
             control: the settings of the control.
+            shared: running means that the adapters of all switches write and read; None if the law needs no
+                queues of other switches.
         """
         self._law = law
         self._control = control
-        self._ports = PortOccupancies(control.mean_weight)
+        self._router = plan.router
+        self._shared = shared
+        self._ports = PortOccupancies(control.mean_weight, far={} if shared is None else shared)
         self._groups = [
             AdaptiveGroup(group, [0] * len(group.buckets), control.return_step)
             for group in plan.groups
@@ -325,6 +344,9 @@ class SwitchAdapter:
             The groups whose buckets were re-pointed.
         """
         self._ports.add(occupancies)
+        if self._shared is not None:
+            for port in occupancies:
+                self._shared[self._router, port] = self._ports.means[port]
         return [group for group in self._groups if self._changes(group)]
 
     @property

@@ -1,7 +1,8 @@
 """Routings of four colours (`four-color`, `-valiant`, `-adaptive`), which need no virtual channels.
 
 `four-color` takes minimal paths, `four-color-valiant` sends packets to other groups via a third one, and
-`four-color-adaptive` chooses between both by the control law of UGAL. All keep to one order of links
+`four-color-adaptive` chooses between both by piggybacking: it avoids paths whose first global link is
+congested, although that link may start at another router of the group. All keep to one order of links
 (`routing.path_sets.coloured`): the paper's, with the detours of `routing.algorithms.half_paths`, or this
 project's own, with those of `routing.algorithms.colour_detours`. Packets within a group take the
 link to their destination.
@@ -19,7 +20,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
-from functools import cache, partial
+from functools import cache, cached_property, partial
 from typing import Protocol
 
 import numpy as np
@@ -31,6 +32,7 @@ from routing.algorithms.half_paths import HalfPaths
 from routing.algorithms.minimal import minimal_plan
 from routing.algorithms.packet_law import PacketLaw, PacketRule
 from routing.algorithms.routing import Routing
+from routing.algorithms.three_level_colours import three_level_plan
 from routing.algorithms.valiant import INTERMEDIATES
 from routing.compiler import AfterTagTable, SourceTable, compile_plan, evenly_spaced
 from routing.path_sets.coloured import (
@@ -50,6 +52,8 @@ from routing.plan.groups import GroupRole, RouterView, group_number
 from routing.plan.model import Bucket, Group, GroupKind, RoutePlan
 from routing.reroute.base import FastReroute
 from topology.base import Topology
+from topology.errors import UsageError
+from topology.families.dragonflies.dragonfly3 import Dragonfly3
 from topology.faults import Component, ComponentKind
 
 VALIANT = "four-color-valiant"
@@ -104,7 +108,8 @@ def four_color_plan(topology: Topology, hosts_per_router: int, *, order: str) ->
     """Returns the plan in which packets take minimal paths in the order of four colours.
 
     Args:
-        topology: a dragonfly with at least four links between every two groups.
+        topology: a dragonfly of two or three levels with at least four links between every two groups, and
+            every two supergroups.
         hosts_per_router: p, the number of hosts at each router, 1 to 254.
         order: order of the links, a value of `ORDER`.
 
@@ -113,6 +118,10 @@ def four_color_plan(topology: Topology, hosts_per_router: int, *, order: str) ->
         ParameterError: the dragonfly has no four colours, there are more hosts or routers than addresses and
             tags, or paths are longer than the packets' TTL allows.
     """
+    if isinstance(topology, Dragonfly3):
+        if order != PAPER:
+            raise UsageError(f"order of {FOUR_COLOR} on {topology.name} must be {PAPER}, got {order}")
+        return three_level_plan(topology, hosts_per_router)
     coloured = coloured_dragonfly(topology, FOUR_COLOR_RULES[order], FOUR_COLOR)
     paths = coloured_paths(coloured)
     if order == OWN:
@@ -209,10 +218,45 @@ class _Adaptive:
         """Returns the mean hops from each intermediate router over its gateways to the destinations."""
         return self.detours.onward_hops(intermediates, destinations)
 
+    def far_ports(self, view: RouterView, first_hops: FirstHops, others: list[int]) -> ugal.FarPorts:
+        """Returns, for each candidate, the ports of the first global links on its path.
+
+        They are those of gateways or of the source itself. In the paper, the routers of a group piggyback
+        information on the queues of these links on packets.
+        """
+        group_of = self.detours.coloured.dragonfly.group_of
+        neighbour_of = {port: neighbour for neighbour, port in view.neighbour_ports()}
+        own = int(group_of[view.router])
+        found = []
+        for other in others:
+            around = [neighbour_of[port] for port in first_hops.ports(other)]
+            gateways = [one if group_of[one] == own else view.router for one in around]
+            found.append(
+                tuple(port for one in gateways for port in self._global_ports(one, int(group_of[other])))
+            )
+        return tuple(found)
+
+    def _global_ports(self, gateway: int, group: int) -> tuple[tuple[int, int], ...]:
+        """Returns the ports of a gateway that lead to a group, each as (router, port)."""
+        key = gateway, group
+        if key not in self._ports_of:
+            dragonfly = self.detours.coloured.dragonfly
+            ports = dragonfly.link_ports(gateway)[dragonfly.group_of[dragonfly.neighbours(gateway)] == group]
+            self._ports_of[key] = tuple((gateway, int(port)) for port in ports)
+        return self._ports_of[key]
+
+    @cached_property
+    def _ports_of(self) -> dict[tuple[int, int], tuple[tuple[int, int], ...]]:
+        """Cache of `_global_ports` by gateway and group."""
+        return {}
+
+
+def _group(detours: ColouredDetours, view: RouterView) -> int:
+    return int(detours.coloured.dragonfly.group_of[view.router])
+
 
 def _within_group(detours: ColouredDetours, view: RouterView, destination: int) -> bool:
-    group_of = detours.coloured.dragonfly.group_of
-    return bool(group_of[view.router] == group_of[destination])
+    return bool(_group(detours, view) == detours.coloured.dragonfly.group_of[destination])
 
 
 def _first_hops(coloured: ColouredDragonfly, view: RouterView, reroute: FastReroute) -> FirstHops:
@@ -226,9 +270,8 @@ def _source_table(detours: ColouredDetours, most: int, view: RouterView, reroute
     choices = list(reroute.untagged.group_toward)
     number_of: dict[Span, int] = {}
     numbers: dict[tuple[tuple[int, int], ...], int] = {}  # by (intermediate router, weight) of all buckets
-    for destination in view.others():
-        if _within_group(detours, view, destination):
-            continue
+    outside = np.flatnonzero(detours.coloured.dragonfly.group_of != _group(detours, view)).tolist()
+    for destination in outside:
         span = detours.span(destination)
         if span not in number_of:
             chosen = evenly_spaced(detours.intermediates(view.router, span), most, view.router)
@@ -266,25 +309,25 @@ def _after_tag(detours: ColouredDetours, view: RouterView, reroute: FastReroute)
 
 MINIMAL_ROUTING = Routing(
     four_color_plan,
-    FOUR_COLOR_PATHS.summary,
+    "hierarchical over gateways of four colours, acyclic (dragonfly, dragonfly3, trunking 4)",
     FOUR_COLOR_PATHS.source,
     plan_parameters=(ORDER,),
-    families=("dragonfly",),
+    families=("dragonfly", "dragonfly3"),
 )
 VALIANT_ROUTING = Routing(
     four_color_valiant_plan,
     "via a third group, over gateways of four colours, acyclic (dragonfly, trunking 4)",
-    "Camarero et al., TACO 2014, section 6.2 (order=paper)",
+    "Camarero et al., TACO 2014, section 6.2",
     plan_parameters=(INTERMEDIATES, ORDER),
     families=("dragonfly",),
 )
 ADAPTIVE_ROUTING = Routing(
     four_color_adaptive_plan,
-    "four-color or via a third group, by occupancy times hops (dragonfly, trunking 4)",
-    "Camarero et al., TACO 2014, section 6.2 (order=paper)",
-    ugal.make_ugal_law,
+    "four-color or via a third group, by queues of the group's global links (dragonfly, trunking 4)",
+    "Camarero et al., TACO 2014, section 6.2",
+    ugal.make_piggyback_law,
     plan_parameters=(*ugal.BY_GROUP_ROUTING.plan_parameters, ORDER),
-    law_parameters=ugal.ROUTING.law_parameters,
+    law_parameters=(*ugal.ROUTING.law_parameters, ugal.CONGESTED),
     packet_law=PacketLaw(PacketRule.PIGGYBACK),
     families=("dragonfly",),
 )

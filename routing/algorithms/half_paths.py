@@ -53,11 +53,15 @@ class HalfPaths:
             The index of the destination's set of groups as `part`; the e of the gateways eB in the second
             half as `colour`; and -1.
         """
+        return self._spans[destination]
+
+    @cached_property
+    def _spans(self) -> list[Span]:
         of = self.coloured
-        number, letter = divmod(int(of.colour[destination]), 2)
-        return Span(
-            int(self._parts[of.dragonfly.group_of[destination]]), number if letter else 1 - number, -1
-        )
+        number, letter = np.divmod(of.colour, 2)
+        gateways = np.where(letter, number, 1 - number).tolist()
+        parts = self._parts[of.dragonfly.group_of].tolist()
+        return [Span(part, gateway, -1) for part, gateway in zip(parts, gateways, strict=True)]
 
     def intermediates(self, router: int, span: Span) -> list[int]:
         """Returns the middle routers, ascending: all of one class in third groups.

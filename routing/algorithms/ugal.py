@@ -27,6 +27,7 @@ from routing.algorithms.bucket_control import (
     BUCKETS,
     AdaptiveGroup,
     Change,
+    FarPort,
     Law,
     PortOccupancies,
     max_returned,
@@ -80,9 +81,22 @@ LENGTHS = Parameter(
     choices=lambda: (MEAN, OWN),
     default=MEAN,
 )
+CONGESTED = Parameter(
+    name="congested",
+    type=float,
+    help="a path is avoided while the queue of its first global link is fuller than this",
+    unit="buffers",
+    least=0,
+    most=1,
+    default=0.5,
+)
 BY_GROUP = "ugal-group"
 
 Distances = npt.NDArray[np.int16]
+FarPorts = tuple[tuple[FarPort, ...], ...]
+# (group, ports' occupancies) -> the cost of each candidate.
+Costs = Callable[[AdaptiveGroup, PortOccupancies], list[float]]
+_CONGESTION_COST = 1e6  # of a congested global link; higher than any product
 
 
 def ugal_plan(
@@ -191,6 +205,16 @@ class Detours(Protocol):
             destinations: routers that one OpenFlow group serves.
         """
 
+    def far_ports(self, view: RouterView, first_hops: FirstHops, others: list[int]) -> FarPorts:
+        """Returns `Group.far_ports` of candidates; an empty tuple if the law compares own queues alone.
+
+        Args:
+            view: the source's ports and matches.
+            first_hops: the first hops of its packets.
+            others: for each candidate, the router to which its packets are sent: the destination, or the
+                intermediate router.
+        """
+
 
 @dataclass(frozen=True)
 class _ByPaths:
@@ -236,6 +260,10 @@ class _ByPaths:
     def onward_hops(self, intermediates: list[int], destinations: list[int]) -> Sequence[float]:
         """Returns the mean hops of the minimal paths from each intermediate router to the destinations."""
         return _means(self.distances[np.ix_(intermediates, destinations)])
+
+    def far_ports(self, _view: RouterView, _first_hops: FirstHops, _others: list[int]) -> FarPorts:
+        """Returns an empty tuple: the law compares the source's own queues alone."""
+        return ()
 
 
 def _means(hops: npt.NDArray[np.int16]) -> Sequence[float]:
@@ -319,6 +347,7 @@ def _group(
         candidates=(minimal, *map(detour, intermediates)),
         hops=tuple(design.shared(hops)),
         ports=tuple(map(first_hops.ports, (destinations[0], *intermediates))),
+        far_ports=design.detours.far_ports(view, first_hops, [destinations[0], *intermediates]),
     )
 
 
@@ -332,10 +361,40 @@ def make_ugal_law(datapath_id: int, *, threshold: float, sampled: float) -> Law:
             occupancy times hops of the detour by more than this.
         sampled: per step, a group tries to move this share of its minimal buckets to detours, 0 to 1.
     """
+    return _law(datapath_id, threshold, sampled, _products)
+
+
+def make_piggyback_law(datapath_id: int, *, threshold: float, sampled: float, congested: float) -> Law:
+    """Returns the control law of a switch that knows how full the global links of its group are.
+
+    Paths whose first global link is congested are taken only if all are; among the others, as in UGAL.
+
+    Args:
+        datapath_id: see `make_ugal_law`, as for the next two.
+        threshold: least difference of products.
+        sampled: the share of minimal buckets that a group tries to replace per step.
+        congested: the share of a queue above which a global link is congested, 0 to 1.
+    """
+
+    def costs(group: AdaptiveGroup, ports: PortOccupancies) -> list[float]:
+        marks = (ports.far_mean(far) > congested for far in group.group.far_ports)
+        return [
+            cost + _CONGESTION_COST * mark for cost, mark in zip(_products(group, ports), marks, strict=True)
+        ]
+
+    return _law(datapath_id, threshold, sampled, costs)
+
+
+def _products(group: AdaptiveGroup, ports: PortOccupancies) -> list[float]:
+    """Returns, for each candidate of a group, the occupancy of its first ports multiplied by its hops."""
+    return [ports.mean(p) * hops for p, hops in zip(group.ports, group.group.hops, strict=True)]
+
+
+def _law(datapath_id: int, threshold: float, sampled: float, costs_of: Costs) -> Law:
     generator = np.random.default_rng(datapath_id)
 
     def law(group: AdaptiveGroup, ports: PortOccupancies) -> Change:
-        costs = [ports.mean(p) * hops for p, hops in zip(group.ports, group.group.hops, strict=True)]
+        costs = costs_of(group, ports)
         worst = max(set(group.pointing) - {0}, key=lambda index: costs[index], default=0)
         if worst and costs[worst] >= costs[0]:
             for _ in range(max_returned(group)):

@@ -5,7 +5,7 @@ and at most one local hop. The colours of routers (`routing.path_sets.colours`) 
 that the links can be ordered with every packet ascending in the order; then no packets wait for each other in
 a cycle. Parameter `order` selects the paper's rules or this project's own.
 
-The paper's rules (`order=paper`):
+The paper's rules (`order=paper`, the default):
 
 - two-color (section 6.1): local links have the label +0 if they join routers of one colour, else +1. Between
   different colours, the gateway has the source's colour. Between routers of one colour, packets to a higher
@@ -19,7 +19,7 @@ The paper's rules (`order=paper`):
 Under either rule, the labels of source and destination determine the colour of the gateway. Of several
 gateways of that colour, packets take those on the shortest paths; the paper's networks have only one.
 
-This project's own orders (`order=own`, the default):
+This project's own orders (`order=own`):
 
 - two-color: toward a higher group, the gateway has the destination's colour. Toward a lower group, the
   source is the gateway, or the gateway has the other colour. So local links between routers of the same
@@ -130,7 +130,7 @@ ORDER = Parameter(
     type=str,
     help="order of the links: the paper's, or this project's own",
     choices=lambda: (PAPER, OWN),
-    default=OWN,
+    default=PAPER,
 )
 # Ranks of the groups, for two-color: (number of groups) -> rank of each group.
 INDEX, ALTERNATING = "index", "alternating"
@@ -325,27 +325,27 @@ def _lengths(coloured: ColouredDragonfly) -> Lengths:
     return lengths.astype(np.int16)
 
 
-def _two_color_paths(topology: Topology, order: str = OWN, ranks: str = INDEX) -> RestrictedTopology:
+def _two_color_paths(topology: Topology, order: str = PAPER, ranks: str = INDEX) -> RestrictedTopology:
     if order == OWN and ranks != INDEX:
         raise UsageError(f"ranks of {TWO_COLOR} needs order={PAPER}, got order={OWN}")
     return coloured_paths(coloured_dragonfly(topology, TWO_COLOR_RULES[order], TWO_COLOR, ranks))
 
 
-def _four_color_paths(topology: Topology, order: str = OWN) -> RestrictedTopology:
+def _four_color_paths(topology: Topology, order: str = PAPER) -> RestrictedTopology:
     return coloured_paths(coloured_dragonfly(topology, FOUR_COLOR_RULES[order], FOUR_COLOR))
 
 
 TWO_COLOR_PATHS = PathSet(
     _two_color_paths,
     "hierarchical over gateways of two colours, acyclic (dragonfly, trunking 2)",
-    "Camarero et al., TACO 2014, section 6.1 (order=paper)",
+    "Camarero et al., TACO 2014, section 6.1",
     families=("dragonfly",),
     parameters=(ORDER, RANKS),
 )
 FOUR_COLOR_PATHS = PathSet(
     _four_color_paths,
     "hierarchical over gateways of four colours, acyclic (dragonfly, trunking 4)",
-    "Camarero et al., TACO 2014, section 6.2 (order=paper)",
+    "Camarero et al., TACO 2014, section 6.2",
     families=("dragonfly",),
     parameters=(ORDER,),
 )

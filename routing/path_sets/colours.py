@@ -12,22 +12,30 @@ Implications on Routing" (TACO 2014), section 5.2.2, on the classes of the palmt
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Sequence
+from itertools import islice
 
 import numpy as np
 import numpy.typing as npt
 
+from topology.base import MAX_ROUTERS
 from topology.errors import ParameterError
 from topology.families.dragonflies.dragonfly import Dragonfly
+from topology.families.dragonflies.global_links import (
+    ARRANGEMENTS,
+    Trunking,
+    gateways,
+    global_links,
+    trunkings,
+)
 
 Colours = npt.NDArray[np.int64]
 
 _MAX_STEPS = 100_000  # limit of the search
-# Number of colours -> options of a small dragonfly that has them.
-_SMALLEST: Mapping[int, str] = {
-    2: "--a 4 --h 2 --groups 5 --trunking 2",
-    4: "--a 8 --h 4 --groups 9 --trunking 4",
-}
+# The search for the nearest member with a colouring: its limit for one member, most members, and how far
+# sizes of groups and numbers of global links may be from the given ones.
+_MAX_STEPS_NEARBY, _MAX_NEARBY = 1_000, 40
+_SIZES_NEARBY, _LINKS_NEARBY = 4, 2
 
 
 def router_colours(dragonfly: Dragonfly, colours: int, routing: str) -> Colours:
@@ -46,16 +54,14 @@ def router_colours(dragonfly: Dragonfly, colours: int, routing: str) -> Colours:
             the arrangement has no colouring.
     """
     _check(dragonfly, colours, routing)
-    classes = _classes(dragonfly)
-    of_links = np.sort(classes[dragonfly.gateways % dragonfly.a], axis=2)
-    sets = np.unique(of_links[np.triu_indices(dragonfly.trunking.groups, 1)], axis=0)
-    chosen = _search(int(classes.max()) + 1, list(map(set, sets.tolist())), colours)
+    classes = _classes(dragonfly.a, dragonfly.gateways)
+    chosen = _colours_of_classes(classes, dragonfly.gateways, colours, _MAX_STEPS)
     if chosen is None:
         raise ParameterError(
             f"arrangement for {routing} must allow {colours} colours of routers such that each global link "
             f"joins one colour and every two groups have links of all colours, got "
             f"{dragonfly.params['arrangement']} with {int(classes.max()) + 1} classes of {dragonfly.a} "
-            f"routers, which has no such colouring; try {_advice(colours)}"
+            f"routers, which has no such colouring; {_nearest(dragonfly, colours)}"
         )
     return np.array(chosen, np.int64)[classes[np.arange(dragonfly.routers) % dragonfly.a]]
 
@@ -69,41 +75,101 @@ def _check(dragonfly: Dragonfly, colours: int, routing: str) -> None:
     if dragonfly.trunking.links < colours:
         raise ParameterError(
             f"trunking for {routing} must be at least {colours}, one link of each colour between every two "
-            f"groups, got {dragonfly.trunking.links}; try {_advice(colours)}"
+            f"groups, got {dragonfly.trunking.links}; {_nearest(dragonfly, colours)}"
         )
 
 
-def _advice(colours: int) -> str:
-    """Returns command-line options of a dragonfly with that number of colours, for error messages."""
-    return f"{_SMALLEST[colours]} with the arrangement palmtree or circulant"
+def _nearest(dragonfly: Dragonfly, colours: int) -> str:
+    """Returns the end of a message that names the nearest member that has a colouring.
+
+    It has the smallest sum of relative differences in the sizes of groups, the global links of a router, the
+    number of groups, and the links between two of them.
+    """
+    arrangement = str(dragonfly.params["arrangement"])
+    if arrangement not in ("palmtree", "circulant"):
+        arrangement = "palmtree"
+    for a, h, trunking in islice(_members_nearby(dragonfly, colours, arrangement), _MAX_NEARBY):
+        places = np.tile(np.repeat(np.arange(a), h), (trunking.groups, 1))
+        ends = gateways(ARRANGEMENTS[arrangement](trunking, 1), trunking, places)
+        if _colours_of_classes(_classes(a, ends), ends, colours, _MAX_STEPS_NEARBY) is not None:
+            return (
+                f"nearest with {colours} colours: --a {a} --h {h} --groups {trunking.groups} "
+                f"--trunking {trunking.links} --arrangement {arrangement}"
+            )
+    return f"no member near it has {colours} colours; try hierarchical"
 
 
-def _classes(dragonfly: Dragonfly) -> npt.NDArray[np.int64]:
-    """Returns the class of each position in a group; classes have the order of their first positions."""
+def _members_nearby(
+    dragonfly: Dragonfly, colours: int, arrangement: str
+) -> Iterator[tuple[int, int, Trunking]]:
+    """Yields a, h and trunking of members with enough links between two groups, the nearest first."""
+    found: list[tuple[int, int, Trunking]] = []
+    largest = max(dragonfly.a + _SIZES_NEARBY, 2 * colours)  # a palmtree has a class for two positions
+    most = max(dragonfly.h + _LINKS_NEARBY, colours)
+    for a in range(max(2, dragonfly.a - _SIZES_NEARBY), largest + 1):
+        for h in range(max(1, dragonfly.h - _LINKS_NEARBY), most + 1):
+            fitting = [one for one in trunkings(a * h, a) if one.links >= colours]
+            if arrangement == "circulant":
+                fitting = [one for one in fitting if h % 2 == 0 and one.groups % 2]
+            found += [(a, h, one) for one in fitting if a * one.groups <= MAX_ROUTERS]
+    given = (dragonfly.a, dragonfly.h, dragonfly.trunking.groups, dragonfly.trunking.links)
+
+    def distance(member: tuple[int, int, Trunking]) -> float:
+        a, h, trunking = member
+        sizes = (a, h, trunking.groups, trunking.links)
+        return sum(abs(size - own) / own for size, own in zip(sizes, given, strict=True))
+
+    yield from sorted(found, key=distance)
+
+
+def _colours_of_classes(
+    classes: npt.NDArray[np.int64], ends: npt.NDArray[np.int64], colours: int, most_steps: int
+) -> list[int] | None:
+    """Returns a colour for each class of positions; None if the search finds none.
+
+    Args:
+        classes: the class of each position.
+        ends: int64 array, b x b x t: the gateways between every two groups.
+        colours: the number of colours.
+        most_steps: the limit of the search.
+    """
+    of_links = np.sort(classes[ends % len(classes)], axis=2)
+    sets = np.unique(of_links[np.triu_indices(len(ends), 1)], axis=0)
+    return _search(int(classes.max()) + 1, list(map(set, sets.tolist())), colours, most_steps)
+
+
+def _classes(a: int, ends: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+    """Returns the class of each position in a group; classes are numbered by their first positions.
+
+    Args:
+        a: the number of routers of a group.
+        ends: int64 array, b x b x t: the gateways between every two groups.
+    """
     from scipy.sparse import coo_matrix  # slow to import
     from scipy.sparse.csgraph import connected_components
 
-    near, far = (dragonfly.global_links % dragonfly.a).T
-    joined = coo_matrix((np.ones(len(near), bool), (near, far)), shape=(dragonfly.a, dragonfly.a))
+    near, far = (global_links(ends) % a).T
+    joined = coo_matrix((np.ones(len(near), bool), (near, far)), shape=(a, a))
     labels = connected_components(joined, directed=False)[1]
     _, first = np.unique(labels, return_index=True)
     return np.asarray(np.argsort(np.argsort(first))[labels], np.int64)
 
 
-def _search(classes: int, sets: Sequence[set[int]], colours: int) -> list[int] | None:
+def _search(classes: int, sets: Sequence[set[int]], colours: int, most_steps: int) -> list[int] | None:
     """Returns a colour for each class such that every set of classes has all colours.
 
     Args:
         classes: the number of classes.
         sets: sets of classes.
         colours: the number of colours.
+        most_steps: the limit of the search.
 
     Returns:
         The colours, in the order of the classes; None if this is impossible or the search takes too long.
     """
     trials = [iter(range(colours))]
     chosen = [0]
-    for _ in range(_MAX_STEPS):
+    for _ in range(most_steps):
         turn = next(trials[-1], None)
         if turn is None:
             trials.pop()

@@ -14,9 +14,11 @@ from __future__ import annotations
 import numpy as np
 
 from routing.path_sets.restricted import Lengths, PathSet, PortMask, RestrictedTopology
+from routing.path_sets.three_levels import three_level_paths
 from topology.base import Topology
 from topology.errors import UsageError
 from topology.families.dragonflies.dragonfly import Dragonfly
+from topology.families.dragonflies.dragonfly3 import Dragonfly3
 from topology.shortest_paths import all_distances
 
 NAME = "hierarchical"
@@ -27,13 +29,15 @@ def hierarchical_paths(topology: Topology, own_links_first: bool = False) -> Res
     """Returns a dragonfly restricted to its shortest hierarchical paths.
 
     Args:
-        topology: a dragonfly.
+        topology: a dragonfly of two levels, or of three unless `own_links_first`.
         own_links_first: whether routers with links to the destination's group use only those; otherwise they
             also send to neighbours whose link ends at the destination.
 
     Raises:
         UsageError: the topology is of another family.
     """
+    if isinstance(topology, Dragonfly3) and not own_links_first:
+        return three_level_paths(topology, _lengths(topology.supergroup))
     dragonfly = dragonfly_of(topology, NAME)
     lengths = _lengths(dragonfly)
     group_of = dragonfly.group_of
@@ -109,7 +113,7 @@ def _distances_inside_groups(dragonfly: Dragonfly) -> Lengths:
 
 PATHS = PathSet(
     hierarchical_paths,
-    "at most one global link, with local hops before and after (dragonfly)",
+    "at most one global link, with local hops before and after (dragonfly, dragonfly3)",
     "Kim et al., ISCA 2008, section 4.1",
-    families=("dragonfly",),
+    families=("dragonfly", "dragonfly3"),
 )

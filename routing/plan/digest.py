@@ -40,7 +40,11 @@ def plan_digest(plan: RoutePlan) -> str:
     digest = hashlib.sha256()
     for switch in plan.switches:
         groups = [
-            (g.number, g.kind.value, buckets.intern(g.buckets), buckets.intern(g.candidates), g.hops, g.ports)
+            (
+                *(g.number, g.kind.value, buckets.intern(g.buckets), buckets.intern(g.candidates)),
+                *(g.hops, g.ports),
+                *([g.far_ports] if g.far_ports else []),
+            )
             for g in switch.groups
         ]
         rule_numbers = rules.intern(switch.rules)

@@ -225,6 +225,8 @@ class Group:
         hops: for each candidate, the mean hops to the group's destinations; empty unless the adaptive
             law needs them.
         ports: for each candidate, the ports on which its packets leave, in equal shares, while they are up.
+        far_ports: for each candidate, ports of this or other switches, each as (router, port), whose
+            occupancies the law also needs; empty if it needs none.
 
     Examples:
         >>> halves = Group(1, GroupKind.SELECT, (Bucket((ToGroup(7),)), Bucket((ToGroup(8),))))
@@ -238,6 +240,7 @@ class Group:
     candidates: tuple[Bucket, ...] = ()
     hops: tuple[float, ...] = ()
     ports: tuple[tuple[int, ...], ...] = ()
+    far_ports: tuple[tuple[tuple[int, int], ...], ...] = ()
 
     def different_actions(self) -> Iterable[Actions]:
         """Returns the actions of all buckets and candidates, each object once."""

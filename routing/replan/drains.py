@@ -112,12 +112,13 @@ def _without_candidates(group: Group, bad: Collection[int]) -> Group:
     if len(kept) == len(group.candidates):
         return group
     if len(kept) == 1:
-        return replace(group, candidates=(), hops=(), ports=())
+        return replace(group, candidates=(), hops=(), ports=(), far_ports=())
     return replace(
         group,
         candidates=tuple(group.candidates[index] for index in kept),
         hops=tuple(group.hops[index] for index in kept) if group.hops else (),
         ports=tuple(group.ports[index] for index in kept),
+        far_ports=tuple(group.far_ports[index] for index in kept) if group.far_ports else (),
     )
 
 

@@ -26,6 +26,8 @@ _POLICIES = {
     "class": const.BY_CLASS,
     "any": const.ANY_CHANNEL,
     "random": const.RANDOM_CHANNEL,
+    "free": const.FREE_CHANNEL,
+    "level": const.BY_LEVEL,
 }
 _LAWS = {
     "minimal": const.MINIMAL_LAW,

@@ -36,6 +36,7 @@ from simulation.kernels.state import (
     FIRST,
     FLITS,
     FLITS_SENT,
+    FREE_CHANNEL,
     GENERATED,
     INPUT_FREE,
     INPUT_TURN,
@@ -201,10 +202,10 @@ def _wait_for_output(state: State, queue: int, output: int) -> None:
 
 @inlined
 def _has_room(state: State, target: int) -> bool:
-    """Returns whether a queue (with ANY_CHANNEL: any queue of its port) has room for a packet."""
+    """Returns whether a queue (if any channel will do: any queue of its port) has room for a packet."""
     flits = state.settings[FLITS]
     has_room = target == NONE or state.queues[target, ROOM] >= flits
-    if not has_room and state.settings[POLICY] == ANY_CHANNEL:
+    if not has_room and state.settings[POLICY] >= ANY_CHANNEL:
         for channel in range(1, state.settings[CHANNELS]):
             has_room = has_room or state.queues[target + channel, ROOM] >= flits
     return has_room
@@ -364,6 +365,13 @@ def _forward(state: State, packet: int, queue: int, output: int, depart: int) ->
             other = state.queues[queue, TARGET] + channel
             if state.queues[other, ROOM] > state.queues[target, ROOM]:
                 target = other
+    elif state.settings[POLICY] == FREE_CHANNEL:
+        first, found = target, 0
+        for channel in range(state.settings[CHANNELS]):
+            if state.queues[first + channel, ROOM] >= flits:
+                found += 1
+                if below(state.random, state.inputs[output, OWNER], found) == 0:
+                    target = first + channel
     state.queues[target, ROOM] -= flits
     if state.settings[LAW] != MINIMAL_LAW:
         state.used[output] += flits

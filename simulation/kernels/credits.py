@@ -38,7 +38,7 @@ def return_credits(state: State, tick: int, cycle: int) -> None:
         cycle: the cycle that starts at this tick; if none does, the next one to start.
     """
     flits, shift = state.settings[FLITS], state.settings[CHANNEL_SHIFT]
-    by_port = state.settings[POLICY] == ANY_CHANNEL
+    by_port = state.settings[POLICY] >= ANY_CHANNEL
     size = state.credits.shape[1]
     for one in range(len(state.credit_rings)):
         # This entry still has the ring's end of `delay` ticks ago; `end_tick` then writes the current one.

@@ -22,6 +22,7 @@ from simulation.kernels.state import (
     BUNDLE_START,
     BY_CLASS,
     BY_HOP,
+    BY_LEVEL,
     CHANNEL_SHIFT,
     CHANNELS,
     COUNT,
@@ -199,8 +200,11 @@ def route(state: State, queue: int, port: int, packet: int) -> bool:
         state.queues[queue, OUTPUT], state.queues[queue, TARGET] = output, NONE
         peer = state.outputs[output, PEER]
         if peer >= 0:
-            hops, tag = state.packets[packet, HOPS], state.packets[packet, TAG]
-            channel = _channel(state, hops, tag, state.inputs[port, OWNER])
+            if state.settings[POLICY] == BY_LEVEL:
+                channel = _level(state, queue, port, packet, output)
+            else:
+                hops, tag = state.packets[packet, HOPS], state.packets[packet, TAG]
+                channel = _channel(state, hops, tag, state.inputs[port, OWNER])
             state.queues[queue, TARGET] = (peer << state.settings[CHANNEL_SHIFT]) + channel
     return bool(output != NONE)
 
@@ -281,15 +285,42 @@ def _packet_lookup_index(state: State, router: int, host_input: int, packet: int
 
 @inlined
 def _channel(state: State, hops: int, tag: int, router: int) -> int:
-    """Returns the virtual channel of a packet's next hop; with ANY_CHANNEL, 0 stands for all channels."""
+    """Returns the virtual channel of a packet's next hop; 0 if any channel with room will do."""
     channels, policy = state.settings[CHANNELS], state.settings[POLICY]
     channel = 0
     if policy == BY_HOP:
         channel = min(hops, channels - 1)
-    elif policy != ANY_CHANNEL:
+    elif policy < ANY_CHANNEL:
         first, count = 0, channels
         if policy == BY_CLASS:
             first = 0 if tag != NONE else channels >> 1
             count = channels >> 1 if tag != NONE else channels - first
         channel = first + below(state.random, router, count)
+    return channel
+
+
+@inlined
+def _level(state: State, queue: int, port: int, packet: int, output: int) -> int:
+    """Returns the virtual channel of a packet's next hop with BY_LEVEL.
+
+    It is twice the number of intermediate routers passed, plus 1 after a global link since the last of them.
+
+    Args:
+        state: the simulation.
+        queue: the packet's queue, whose channel is that of its last hop.
+        port: the input.
+        packet: the packet.
+        output: the output of the next hop.
+    """
+    level = 0
+    if state.inputs[port, HOST_INPUT] == 0:
+        level = queue - (port << state.settings[CHANNEL_SHIFT])
+        arrived_tag = (state.packets[packet, FLAGS] >> ARRIVED_TAG_SHIFT) - 1
+        if arrived_tag == state.inputs[port, OWNER]:
+            level = (level & -2) + 2
+        elif state.global_ports[port]:
+            level |= 1
+    if state.global_ports[output]:
+        level &= -2
+    channel: int = min(level, state.settings[CHANNELS] - 1)
     return channel

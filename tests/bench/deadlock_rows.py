@@ -18,7 +18,7 @@ from topology.registry import make_topology
 
 _GOAL_S, _GOAL_GIB = 60, 8
 _PLANS: tuple[tuple[str, dict[str, Value], str], ...] = (
-    ("dragonfly", {"a": 24, "h": 13, "groups": 79, "trunking": 4}, "four-color-valiant"),
+    ("dragonfly", {"a": 24, "h": 13, "groups": 79, "trunking": 4}, "four-color-valiant:order=own"),
     ("polarfly", {"q": 31}, "min"),
 )
 

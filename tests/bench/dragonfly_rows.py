@@ -19,12 +19,12 @@ from traffic.workload.patterns import make_pattern
 
 _MIN_RATIO = 2.0
 _FABRIC = "dragonfly 8/4/9 with trunking 4, 4 hosts a router"
-_COLOURS = ("four-color", "four-color-valiant", "four-color-adaptive")
+_COLOURS = ("four-color:order=own", "four-color-valiant:order=own", "four-color-adaptive:order=own")
 _LOADS = [tenths / 10 for tenths in range(1, 10)]
 _MIN_RATIO_TO_BETTER = 0.95
 _MINIMAL, _ADAPTIVE = "hierarchical", "ugal:over=hierarchical"
-_COLOURED, _ADAPTIVE_COLOURED = "four-color", "four-color-adaptive"
-_FLUID_LIMIT = 0.40  # of four-color-valiant under adv:1
+_COLOURED, _, _ADAPTIVE_COLOURED = _COLOURS
+_FLUID_LIMIT = 0.40  # of four-color-valiant:order=own under adv:1
 _WITHIN = 0.05
 
 
@@ -49,7 +49,7 @@ def colours() -> list[Row]:
         _times(_ADAPTIVE_COLOURED, adaptive, minimal),
         Row(
             f"{_FABRIC}, adv:1 at 0.5, real packets: accepted under `{_ADAPTIVE_COLOURED}`",
-            f"fluid limit of `four-color-valiant`: {_FLUID_LIMIT:.2f}",
+            f"fluid limit of `four-color-valiant:order=own`: {_FLUID_LIMIT:.2f}",
             f"{adaptive[0]:.3f}, {share:.2f} of it",
             "at least 0.9 of it",
             share >= 0.9,

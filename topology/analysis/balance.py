@@ -6,10 +6,14 @@ packets per router per packet time, where m is the mean number of hops over its 
 the class saturates before the hosts reach their full injection rate. A topology is balanced if all of its
 classes allow the same whole number of hosts.
 
-Source: derived here from the load of links under uniform traffic; equations (2) to (5) of Camarero, Vallejo,
-Beivide, "Topological Characterization of Hamming and Dragonfly Networks and Its Implications on Routing"
-(TACO 2014) are similar. For the trunked dragonfly of its Table II (24 routers per group, 13 global links, 79
-groups, trunking 4), this computation confirms the balance with 13 hosts.
+A dragonfly of b groups of a routers and t links between every two groups has t (b - 1) / (a (a - 1)) global
+links for each local one (alpha). It is balanced if that is also the ratio of global to local hops of a path;
+`balanced_alpha` and `groups_at` compute the number of groups for which it is.
+
+Source: the limits of classes are derived here from the load of links under uniform traffic. Alpha: Camarero,
+Vallejo, Beivide, "Topological Characterization of Hamming and Dragonfly Networks and Its Implications on
+Routing" (TACO 2014), equations (2) to (4). For the trunked dragonfly of its Table II (24 routers per group,
+13 global links, 79 groups, trunking 4), both confirm the balance with 13 hosts.
 """
 
 from __future__ import annotations
@@ -73,3 +77,31 @@ def balance_of(classes: Sequence[LinkClass]) -> Balance | None:
     whole = [int(one.hosts + _ROUNDING) for one in used]
     limits = {one.name: one.hosts for one in used}
     return Balance(min(whole), len(set(whole)) == 1, limits)
+
+
+def balanced_alpha(routers: int, trunking: int) -> float:
+    """Returns the ratio of global to local hops under uniform traffic, equation (2).
+
+    Low-order terms are left out, and so are packets within a group.
+
+    Args:
+        routers: a, the number of routers of a group.
+        trunking: t, the number of links between every two groups, 1 to a.
+    """
+    return 1 / (1 + (trunking / routers - 1) ** 2)
+
+
+def groups_at(alpha: float, routers: int, trunking: int) -> float:
+    """Returns the number of groups of a dragonfly with a given ratio of global to local links, equation (3).
+
+    With `balanced_alpha`, this is the number of groups of a balanced dragonfly, equation (4).
+
+    Args:
+        alpha: global links per local link.
+        routers: a, the number of routers of a group.
+        trunking: t, the number of links between every two groups.
+
+    Returns:
+        The number of groups, not rounded.
+    """
+    return 1 + alpha * routers * (routers - 1) / trunking

@@ -106,7 +106,7 @@ def _two(minimal: str, adaptive: str, hops: int) -> dict[str, int]:
 
 
 _DF, _UGAL_DF = "hierarchical", "ugal:over=hierarchical"
-_COLOURED = "four-color four-color-adaptive"
+_COLOURED = "four-color:order=own four-color-adaptive:order=own"
 # Each network has about 3 router ports per endpoint: the endpoint's own port, and its share of the ports of
 # links. Families that are missing here have no member of about this cost and size.
 _QUICK = (
@@ -114,8 +114,8 @@ _QUICK = (
     _contest("slimfly 4", 3, _WORST, "up-down", _two("min", "ugal", 2), q=4),
     _contest("polarstar 2/paley/2", 3, ADVERSARIAL, "up-down", _two("min", "ugal", 3), q=2,
              supernode="paley", degree=2),
-    _contest("dragonfly 4/3/7 t=2", 3, "adv", "two-color", _two(_DF, _UGAL_DF, 3), a=4, h=3, groups=7,
-             trunking=2),
+    _contest("dragonfly 4/3/7 t=2", 3, "adv", "two-color:order=own", _two(_DF, _UGAL_DF, 3), a=4, h=3,
+             groups=7, trunking=2),
     _contest("hyperx 5x5", 4, TORNADO, "dor", _two("min", "ugal", 2), shape="5x5"),
     _contest("hypercube 5", 3, RANDOM, "dor", _two("min", "ugal", 5), dimension=5),
     _contest("torus 7x7", 2, RANDOM, "up-down", {"dor": 6}, shape="7x7"),

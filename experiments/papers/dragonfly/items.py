@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from experiments.papers.dragonfly.balance import dimensions
 from experiments.papers.dragonfly.performance import (
     HOSTS,
     SIMULATED,
@@ -29,6 +30,7 @@ def configuration(_scale: Scale) -> ItemResult:
 
 
 ITEMS: Mapping[str, Item | SimulatedItem] = {
+    "table1": Item("Groups of balanced dragonflies by trunking", dimensions),
     "table2": Item("Sizes of the simulated trunked dragonfly", configuration),
     "fig9": SimulatedItem(
         "Accepted load of a trunked dragonfly with coloured routings",

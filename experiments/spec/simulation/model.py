@@ -72,8 +72,8 @@ class RouterRecord:
         virtual_channels: number of virtual channels of a port.
         buffer_flits: capacity of a virtual channel's buffer in flits.
         speedup: flits that a router moves from an input to an output per cycle.
-        channel_policy: how the virtual channel of a packet's next hop is chosen: `hop`, `class`, `any` or
-            `random`.
+        channel_policy: virtual channel of a packet's next hop: `hop`, `class`, `level`, `any`,
+            `free` or `random`.
         arbitration: order in which inputs and channels are served.
         router_cycles: cycles of a packet's head flit in an uncontended router.
         link_cycles: latency of a link between routers; with `global_link_cycles`, of links within a cluster.

@@ -30,6 +30,7 @@ from routing.registry import make_plan
 from simulation.result import Deadlock
 from simulation.settings import RouterSettings
 from topology.errors import MachineError, ParameterError, Terminated, UsageError
+from topology.families.dragonflies.dragonfly import Dragonfly
 from topology.families.hierarchical.megafly import Megafly
 from topology.families.low_diameter.polarfly import PolarFly
 from topology.registry import make_topology
@@ -206,6 +207,9 @@ def test_nothing_stays_of_a_simulation_that_cannot_be(tmp_path):
     settings = {"routing": "ugal", "decision": "piggyback", "virtual_channels": 16}
     with pytest.raises(UsageError, match="got jellyfish"):
         polarlab.simulate("jellyfish", routers=20, degree=4, **settings, out=tmp_path / "none")
+    settings = {"routing": "min", "channel_policy": "level"}
+    with pytest.raises(UsageError, match=r"policy level .* got jellyfish"):
+        polarlab.simulate("jellyfish", routers=20, degree=4, **settings, out=tmp_path / "none")
     assert not list(tmp_path.iterdir())
 
 
@@ -217,6 +221,14 @@ def test_a_channel_for_each_hop_of_the_longest_path(routing, needed):
         check_channels(plan, RouterSettings(channels=needed - 1))
     check_channels(plan, RouterSettings(channels=1, channel_policy="any"))
     check_channels(plan, RouterSettings(channels=1, flow_control="drop"))
+
+
+@pytest.mark.parametrize(("routing", "needed"), [("hierarchical", 2), ("valiant:over=hierarchical", 4)])
+def test_two_channels_for_each_hierarchical_half_of_a_path(routing, needed):
+    plan = make_plan(Dragonfly(a=4, h=2), 1, routing)
+    check_channels(plan, RouterSettings(channels=needed, channel_policy="level"))
+    with pytest.raises(ParameterError, match=f"must be {needed} or more"):
+        check_channels(plan, RouterSettings(channels=needed - 1, channel_policy="level"))
 
 
 def test_routers_without_hosts_need_no_channels():

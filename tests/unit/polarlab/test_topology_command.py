@@ -42,12 +42,14 @@ def test_topology_tells_how_many_hosts_a_dragonfly_or_hyperx_carries(capsys):
     result = prints_json(capsys, "topology dragonfly --a 24 --h 13 --trunking 4 --json")
     assert result["balance"] == {"hosts": 13, "balanced": True}
     assert list(result["saturation_hosts"]) == ["local", "global"]
+    assert list(result["link_ratios"]) == ["alpha", "balanced_alpha", "balanced_groups"]
     assert entry.main(["topology", "hyperx", "--shape", "4x5"]) == Status.DONE
     lines = dict(line.split(maxsplit=1) for line in capsys.readouterr().out.splitlines())
     assert lines["balance"] == "hosts: 4, balanced: no"
     assert lines["saturation_hosts"] == "dimension 1: 4, dimension 2: 5"
     assert "between_hosts" not in lines
-    assert prints_json(capsys, "topology torus --shape 3x3 --json")["balance"] is None
+    torus = prints_json(capsys, "topology torus --shape 3x3 --json")
+    assert torus["balance"] is torus["link_ratios"] is None
 
 
 def test_racks_are_told_when_asked_for(monkeypatch, capsys):

@@ -106,7 +106,7 @@ def test_hierarchical_paths_of_the_same_dragonfly_do_wait_in_circles():
     )
 
 
-@pytest.mark.parametrize("routing", [TWO_COLOR, "two-color:order=paper", "valiant:over=two-color"])
+@pytest.mark.parametrize("routing", [TWO_COLOR, "two-color:order=own", "valiant:over=two-color"])
 def test_two_color_is_proven_with_a_failed_link_or_switch(routing):
     plan = make_plan(Dragonfly(**SMALL), 1, routing)
     proof = prove(plan, [*link_failures(plan.topology), *switch_failures(plan.topology)])
@@ -117,16 +117,21 @@ def test_two_color_is_proven_with_a_failed_link_or_switch(routing):
 @pytest.mark.parametrize(
     ("params", "name", "message"),
     [
-        ({"h": 2, "a": 4}, TWO_COLOR, "trunking for two-color must be at least 2, .* got 1; try --a 4"),
-        (SMALL, FOUR_COLOR, "trunking for four-color must be at least 4, .* got 2; try --a 8"),
-        (
-            MIDDLE | {"arrangement": "random"},
-            FOUR_COLOR,
-            "arrangement for four-color .* got random .* palmtree",
-        ),
-        ({"local": "2x2", "h": 2, "trunking": 2}, TWO_COLOR, "complete graphs, got the Hamming graph 2x2"),
+        ({"h": 2, "a": 4}, TWO_COLOR, "trunking for two-color must be at least 2, .* got 1"),
+        (SMALL, FOUR_COLOR, "trunking for four-color must be at least 4, .* got 2"),
+        (MIDDLE | {"arrangement": "random"}, FOUR_COLOR, "arrangement for four-color .* got random"),
+        ({"h": 4, "a": 9, "trunking": 4}, FOUR_COLOR, "palmtree with 5 classes of 9 routers"),
+        ({"h": 1, "a": 2}, FOUR_COLOR, "got 1"),
     ],
 )
-def test_a_dragonfly_without_colours_is_told_which_has_them(params, name, message):
-    with pytest.raises(UsageError, match=message):
+def test_a_dragonfly_without_colours_is_told_the_nearest_that_has_them(params, name, message):
+    with pytest.raises(UsageError, match=message) as raised:
         PATH_SETS[name].restrict(Dragonfly(**params))
+    a, h, groups, trunking, arrangement = str(raised.value).rpartition(": ")[2].split()[1::2]
+    numbers = {"a": int(a), "h": int(h), "groups": int(groups), "trunking": int(trunking)}
+    assert PATH_SETS[name].restrict(Dragonfly(**numbers, arrangement=arrangement)).routers
+
+
+def test_dragonflies_of_hamming_groups_have_no_colours():
+    with pytest.raises(UsageError, match=r"groups for two-color .* 2x2"):
+        PATH_SETS[TWO_COLOR].restrict(Dragonfly(local="2x2", h=2, trunking=2))

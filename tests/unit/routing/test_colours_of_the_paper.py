@@ -136,7 +136,7 @@ def test_four_color_is_proven_with_failed_links(routing):
 
 def test_ranks_belong_to_the_order_of_the_paper():
     with pytest.raises(UsageError, match="ranks of two-color"):
-        make_plan(fabric(2)[0], 1, "two-color:ranks=alternating")
+        make_plan(fabric(2)[0], 1, "two-color:ranks=alternating,order=own")
 
 
 def test_the_order_names_every_class_of_links_once():

@@ -134,6 +134,7 @@ CHANGES = {
     ),
     "group's hops": with_group(hops=(1.5,)),
     "group's ports": with_group(ports=((1, 2), *OLD_GROUP.ports[1:])),
+    "group's far ports": with_group(far_ports=(((1, 2),),)),
     "group left out": with_switch(groups=SWITCH.groups[:-1]),
     "bucket's actions": with_bucket(actions=(DecrementTtl(),)),
     "bucket's watched port": with_bucket(watch_port=7),
@@ -170,6 +171,7 @@ def test_every_field_of_a_plan_for_a_switch_has_a_change_above():
         "candidates",
         "hops",
         "ports",
+        "far_ports",
     }
     assert {field.name for field in fields(Bucket)} == {"actions", "watch_port", "weight"}
 

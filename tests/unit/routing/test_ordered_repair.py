@@ -30,8 +30,8 @@ PLANS = {
     "fat tree 4/2 nca": ("fat-tree", {"arity": 4, "levels": 2}, "nca"),
     "fat tree 4/3 nca": ("fat-tree", {"arity": 4, "levels": 3}, "nca"),
     "megafly 1/4 nca": ("megafly", {"rho": 1, "a": 4}, "nca"),
-    "dragonfly 4/2/5 two-color": ("dragonfly", {"a": 4, "h": 2, "trunking": 2}, "two-color"),
-    "dragonfly 8/4/9 four-color": ("dragonfly", {"a": 8, "h": 4, "trunking": 4}, "four-color"),
+    "dragonfly 4/2/5 two-color": ("dragonfly", {"a": 4, "h": 2, "trunking": 2}, "two-color:order=own"),
+    "dragonfly 8/4/9 four-color": ("dragonfly", {"a": 8, "h": 4, "trunking": 4}, "four-color:order=own"),
 }
 # Unprotected (router, destination, link) of the table in docs/explanation/deadlocks.md.
 UNPROTECTED = {

@@ -227,7 +227,7 @@ def test_a_polarfly_under_up_down_does_not_take_detours_made_for_its_shortest_pa
         ("hyperx", {"shape": "4x4"}, "nca", "must be fat-tree, megafly"),
         ("hyperx", {"shape": "4x4"}, "ugal-group", "for ugal-group must be dragonfly"),
         ("hyperx", {"shape": "4x4"}, "ugal:over=nca", "must be fat-tree, megafly"),
-        ("dragonfly3", {"a": 2, "h2": 1, "h3": 1}, "hierarchical", "must be dragonfly, .* got dragonfly3"),
+        ("dragonfly3", {"a": 2, "h2": 1, "h3": 1}, "two-color", "must be dragonfly, .* got dragonfly3"),
     ],
 )
 def test_families_without_such_paths_are_refused(family, params, routing, told):

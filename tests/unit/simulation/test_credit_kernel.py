@@ -150,7 +150,7 @@ def check_conservation(network, watch):
         {
             "channels": st.integers(1, 6),
             "speedup": st.integers(1, 3),
-            "channel_policy": st.sampled_from(["hop", "class", "any", "random"]),
+            "channel_policy": st.sampled_from(["hop", "class", "any", "free", "random"]),
             "arbitration": st.sampled_from(["round-robin", "random"]),
             "router_cycles": st.integers(1, 3),
             "link_cycles": st.integers(1, 4),
@@ -182,7 +182,7 @@ def test_packets_and_credits_are_conserved_at_every_tick(
 
 
 @pytest.mark.parametrize("routing", ["min", "valiant", "ugal", "ugal-pf"])
-@pytest.mark.parametrize("policy", ["hop", "any", "random"])
+@pytest.mark.parametrize("policy", ["hop", "any", "free", "random"])
 def test_packets_keep_their_order_and_take_hops_of_the_tables(routing, policy):
     tables, pattern = polarfly_tables(3, 2, routing), polarfly_pattern(3, 2, "uniform")
     routers = RouterSettings(channel_policy=policy, buffer_flits=8)

@@ -14,7 +14,8 @@ from simulation.kernels.credit import run
 from simulation.kernels.state import FIRST, TARGET
 from simulation.settings import Decision, RouterSettings, Workload
 from simulation.tables.compiler import compile_tables
-from traffic.workload.patterns import Pattern
+from topology.families.dragonflies.dragonfly import Dragonfly
+from traffic.workload.patterns import Pattern, make_pattern
 
 pytestmark = pytest.mark.usefixtures("compiled_kernels")
 
@@ -117,7 +118,7 @@ def test_a_circle_of_queues_with_room_is_not_stuck():
         assert not len(stuck_queues(network)), tick
 
 
-@pytest.mark.parametrize("policy", ["any", "random", "hop"])
+@pytest.mark.parametrize("policy", ["any", "free", "random", "hop"])
 def test_a_ring_deadlocks_unless_hops_order_its_channels(policy):
     tables, pattern = ring_tables(), OPPOSITE
     found = simulated(
@@ -127,3 +128,28 @@ def test_a_ring_deadlocks_unless_hops_order_its_channels(policy):
     if found.deadlock:
         check_circle(tables, found.deadlock.cyclic_dependency, 2)
         assert len(found.deadlock.cyclic_dependency) == 4
+
+
+@pytest.mark.parametrize(
+    ("routing", "channels", "policy"),
+    [
+        ("hierarchical", 2, "level"),
+        ("valiant:over=hierarchical", 4, "level"),
+        ("hierarchical", 2, "free"),
+        ("valiant:over=hierarchical", 4, "free"),
+    ],
+)
+def test_levels_order_the_channels_of_hierarchical_paths(routing, channels, policy):
+    topology = Dragonfly(a=4, h=2)
+    tables = compile_tables(make_plan(topology, 2, routing))
+    found = simulated(
+        tables,
+        make_pattern("uniform", topology, 2, 1),
+        1.0,
+        channel_policy=policy,
+        channels=channels,
+        buffer_flits=4,
+        window=6_000,
+        most_drain=100,
+    )
+    assert (found.deadlock is None) == (policy == "level")

@@ -103,7 +103,8 @@ def test_several_failures_at_once_are_treated_as_by_the_walk():
 
 
 @pytest.mark.parametrize(
-    "routing", ["four-color-valiant", pytest.param("four-color-adaptive", marks=pytest.mark.slow)]
+    "routing",
+    ["four-color-valiant:order=own", pytest.param("four-color-adaptive:order=own", marks=pytest.mark.slow)],
 )
 def test_packets_whose_tag_was_removed_are_treated_as_by_the_walk(routing):
     plan = make_plan(Dragonfly(a=8, h=4, trunking=4), 1, routing)

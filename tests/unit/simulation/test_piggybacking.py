@@ -64,7 +64,7 @@ def test_a_congested_link_of_another_router_is_avoided(routing):
     occupied = np.where(onward == 1, 20, 0)
     assert carried(PIGGYBACK, occupied, routing)[0] > 0.98
     # The routers without a link to the next group do not see the queues of the others.
-    assert 0.3 < carried(PRODUCT, occupied, routing)[0] < 0.7
+    assert 0 < carried(PRODUCT, occupied, routing)[0] < 0.7
 
 
 @pytest.mark.parametrize(("flits", "congested"), [(5, True), (11, False)])

@@ -5,10 +5,11 @@ import itertools
 import numpy as np
 import pytest
 
-from topology.analysis.balance import LinkClass, balance_of
+from topology.analysis.balance import LinkClass, balance_of, balanced_alpha, groups_at
 from topology.families.classic.hyperx import HyperX
 from topology.families.classic.torus import Torus
 from topology.families.dragonflies.dragonfly import Dragonfly
+from topology.families.dragonflies.dragonfly3 import Dragonfly3
 
 
 def test_all_classes_must_allow_as_many_hosts():
@@ -93,3 +94,22 @@ def test_mean_hops_of_a_hamming_graph_are_those_of_all_pairs(shape):
     assert [one.hops for one in hyperx.link_classes()] == pytest.approx(
         np.mean(differs, axis=(0, 1)).tolist()
     )
+
+
+@pytest.mark.parametrize(("t", "b"), [(1, 257), (4, 65), (16, 17)])
+def test_balanced_alpha_is_the_ratio_of_hops_in_large_dragonflies(t, b):
+    local, across = Dragonfly(a=16, h=16, trunking=t, groups=b).link_classes()
+    assert across.hops / local.hops == pytest.approx(balanced_alpha(16, t), abs=0.02)
+
+
+def test_ratios_of_links_are_counted_over_the_graph():
+    dragonfly = Dragonfly(a=4, h=2, trunking=2)
+    across = len(dragonfly.global_links)
+    ratios = dragonfly.link_ratios()
+    assert ratios["alpha"] == across / (dragonfly.links - across)
+    assert groups_at(ratios["alpha"], 4, 2) == dragonfly.trunking.groups
+    assert Dragonfly(h=2, local="2x2").link_ratios() == {}
+    three = Dragonfly3(a=3, h2=2, h3=1)
+    most, middle = len(three.global_links), three.trunking.groups * len(three.supergroup.global_links)
+    local = three.links - most - middle
+    assert three.link_ratios() == {"alpha": middle / local, "beta": most / middle}

@@ -12,14 +12,14 @@ Hamming graphs: Faanes et al., "Cray Cascade: a Scalable HPC System based on a D
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
-from topology.analysis.balance import LinkClass
+from topology.analysis.balance import LinkClass, balanced_alpha, groups_at
 from topology.base import MAX_ROUTERS
 from topology.clusters import Clusters, consecutive_clusters
 from topology.errors import ParameterError
@@ -147,6 +147,20 @@ class Dragonfly(SearchedTopology):
         if len(self.local) > 1:
             return () if t > 1 else self._link_classes_of_dimensions()
         return complete_link_classes(a, self.h, b, t)
+
+    def link_ratios(self) -> Mapping[str, float]:
+        """Returns how well numbers of local and global links match (TACO 2014, section 5.1).
+
+        Returns:
+            `alpha`, the number of global links per local link; `balanced_alpha`, the ratio of the hops over
+            them under uniform traffic; `balanced_groups`, the number of groups for which both are equal. None
+            of these for groups that are Hamming graphs.
+        """
+        if len(self.local) > 1:
+            return {}
+        ratio = balanced_alpha(self.a, self.trunking.links)
+        groups = groups_at(ratio, self.a, self.trunking.links)
+        return {"alpha": self.h / (self.a - 1), "balanced_alpha": ratio, "balanced_groups": groups}
 
     def _link_classes_of_dimensions(self) -> tuple[LinkClass, ...]:
         """Returns the classes of a dragonfly of Hamming groups with one link between every two groups.

@@ -9,7 +9,7 @@ Source: Camarero, Vallejo, Beivide (TACO 2014), section 8.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from math import isqrt
 
 import numpy as np
@@ -34,6 +34,7 @@ class Dragonfly3(SearchedTopology):
 
     Attributes:
         supergroup: the graph of one supergroup, a dragonfly of two levels.
+        h3: the number of links of a router to other supergroups.
         trunking: b3, the number of supergroups, and t3, the number of links between every two of them.
         group_of: int64 array, N: the group of each router, counted over all supergroups.
         supergroup_of: int64 array, N: the supergroup of each router.
@@ -62,6 +63,7 @@ class Dragonfly3(SearchedTopology):
         check_integer("a", a, 2)
         check_integer("h2", h2, 1)
         chosen_trunking(a * h2, a, None, t2, "t2")
+        self.h3 = h3
         self.supergroup = Dragonfly(h=h2, a=a, trunking=t2)
         size = self.supergroup.routers
         self.trunking = chosen_trunking(size * h3, size, None, t3, "t3")
@@ -90,6 +92,16 @@ class Dragonfly3(SearchedTopology):
         """
         size = self.supergroup.routers
         return consecutive_clusters(self.trunking.groups, size, f"supergroups of {size} routers")
+
+    def link_ratios(self) -> Mapping[str, float]:
+        """Returns the ratios of links of two levels (TACO 2014, section 8).
+
+        Returns:
+            `alpha`, the number of links between groups per local link, and `beta`, the number of links
+            between supergroups per link between groups.
+        """
+        below = self.supergroup
+        return {"alpha": below.h / (below.a - 1), "beta": self.h3 / below.h}
 
     def layout(self) -> Layout:
         """Returns the supergroups on a circle, each drawn as a dragonfly of two levels.
