@@ -218,7 +218,7 @@ class SweepKeywords(FamilyKeywords, total=False):
     speedup: int | None
     """flits that a router moves from an input to an output per cycle (default 2)"""
     channel_policy: str | None
-    """virtual channel of a packet's next hop; hop: its number of hops so far; class: one half of the channels up to its intermediate router, the other half after it; any: the one with most free buffer; random: a random one (default hop)"""
+    """virtual channel of a packet's next hop; hop: its number of hops so far; class: one half of the channels up to its intermediate router, the other half after it; level: its place in hierarchical paths; any: the one with most free buffer; free: a random one with room; random: a random one (default hop)"""
     arbitration: str | None
     """order in which inputs and channels are served: round-robin, random (default round-robin)"""
     router_cycles: int | None
@@ -328,7 +328,7 @@ class SimulateKeywords(FamilyKeywords, total=False):
     speedup: int | None
     """flits that a router moves from an input to an output per cycle (default 2)"""
     channel_policy: str | None
-    """virtual channel of a packet's next hop; hop: its number of hops so far; class: one half of the channels up to its intermediate router, the other half after it; any: the one with most free buffer; random: a random one (default hop)"""
+    """virtual channel of a packet's next hop; hop: its number of hops so far; class: one half of the channels up to its intermediate router, the other half after it; level: its place in hierarchical paths; any: the one with most free buffer; free: a random one with room; random: a random one (default hop)"""
     arbitration: str | None
     """order in which inputs and channels are served: round-robin, random (default round-robin)"""
     router_cycles: int | None
@@ -380,7 +380,7 @@ class SaturationKeywords(FamilyKeywords, total=False):
     speedup: int | None
     """flits that a router moves from an input to an output per cycle (default 2)"""
     channel_policy: str | None
-    """virtual channel of a packet's next hop; hop: its number of hops so far; class: one half of the channels up to its intermediate router, the other half after it; any: the one with most free buffer; random: a random one (default hop)"""
+    """virtual channel of a packet's next hop; hop: its number of hops so far; class: one half of the channels up to its intermediate router, the other half after it; level: its place in hierarchical paths; any: the one with most free buffer; free: a random one with room; random: a random one (default hop)"""
     arbitration: str | None
     """order in which inputs and channels are served: round-robin, random (default round-robin)"""
     router_cycles: int | None

@@ -177,6 +177,11 @@ class _Growth:
     """
 
     def __init__(self, original: PolarFly) -> None:
+        """Begins with the graph that is expanded.
+
+        Args:
+            original: the PolarFly, of odd order.
+        """
         self.neighbours = [set(original.neighbours(router).tolist()) for router in range(original.routers)]
         self.quadrics: list[list[int]] = [original.vertex_classes.quadrics.tolist()]
         self.fans = original.quadric_fans(self.quadrics[0][0])
