@@ -102,15 +102,27 @@ def test_an_unreadable_lock_ends_the_set_up(tmp_path):
     assert not (tmp_path / ".venv" / ".provisioned").exists()
 
 
-SETTINGS = """
-[metadata]
-name = polarlab
-[options]
-py_modules = polarlab
-[options.extras_require]
-ryu =
-[options.entry_points]
-console_scripts = polarlab = polarlab:main
+# A project with the command polarlab, which pip builds without an index.
+PROJECT = """
+[build-system]
+requires = []
+build-backend = "backend"
+backend-path = ["."]
+"""
+BACKEND = """
+import zipfile
+
+def build_editable(folder, settings=None, metadata=None):
+    files = {
+        "METADATA": "Metadata-Version: 2.1\\nName: polarlab\\nVersion: 1\\nProvides-Extra: ryu\\n",
+        "WHEEL": "Wheel-Version: 1.0\\nRoot-Is-Purelib: true\\nTag: py3-none-any\\n",
+        "entry_points.txt": "[console_scripts]\\npolarlab = polarlab:main\\n",
+    }
+    files["RECORD"] = "".join(f"polarlab-1.dist-info/{name},,\\n" for name in [*files, "RECORD"])
+    with zipfile.ZipFile(f"{folder}/polarlab-1-py3-none-any.whl", "w") as wheel:
+        for name, text in files.items():
+            wheel.writestr(f"polarlab-1.dist-info/{name}", text)
+    return "polarlab-1-py3-none-any.whl"
 """
 
 
@@ -119,7 +131,7 @@ def test_a_set_up_runs_no_code_of_the_working_folder_and_obeys_no_settings_that_
     (checkout / "vagrant").mkdir(parents=True)
     others.mkdir()
     shutil.copy(ROOT / "vagrant" / "provision.sh", checkout / "vagrant")
-    files = {"setup.cfg": SETTINGS, "pyproject.toml": "", "polarlab.py": "", "vagrant/locked.py": ""}
+    files = {"pyproject.toml": PROJECT, "backend.py": BACKEND, "setup.cfg": "", "vagrant/locked.py": ""}
     version = ".".join(platform.python_version_tuple()[:2])
     for name, text in (files | {"vagrant/requirements.lock": f"with Python {version}\n"}).items():
         (checkout / name).write_text(text)

@@ -162,8 +162,8 @@ def test_a_value_that_is_the_default_is_the_routing_itself():
 @pytest.mark.parametrize(
     ("routings", "patterns", "text", "match"),
     [
-        ("min", "uniform", "ugal-pf.threshold=0.3", "needs ugal-pf among .*, which are min, uniform"),
-        ("min", "uniform", "hotspot.hosts=2", "needs hotspot among .*, which are min, uniform"),
+        ("min", "uniform", "ugal-pf.threshold=0.3", "needs ugal-pf among .*, got min, uniform"),
+        ("min", "uniform", "hotspot.hosts=2", "needs hotspot among .*, got min, uniform"),
         ("ugal-pf:threshold=0.3", "uniform", "ugal-pf.threshold=0.5", "ugal-pf.threshold must be given once"),
         ("min", "hotspot:hosts=2", "hotspot.hosts=3", "hotspot.hosts must be given once"),
     ],

@@ -166,7 +166,7 @@ def test_applications_and_traces_have_no_faults(capsys, tmp_path, traffic):
     schedule = tmp_path / "faults.txt"
     schedule.write_text("1500 fail switch:s4\n")
     words = f"simulate polarfly --q 3 {traffic} --faults {schedule} --out {tmp_path / 'none'}"
-    assert "--faults cannot be combined" in fails(capsys, words, Status.USAGE)
+    assert "--faults does not apply" in fails(capsys, words, Status.USAGE)
 
 
 def test_no_quantile_of_latency_is_above_the_longest(tmp_path):

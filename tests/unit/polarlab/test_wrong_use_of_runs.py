@@ -33,7 +33,7 @@ from topology.errors import Status
         ("--exec-timeout 5", "--exec-timeout needs --exec or --exec-file"),
         ("--exec 'h1_1 true' --exec-timeout 0", "exec-timeout must be 0.1 to 86400 s, got 0"),
         ("--exec 'h1_1 true' --duration 5", "--duration"),
-        ("--exec 'h1_1 true' --link-rate auto", "not for programs without"),
+        ("--exec 'h1_1 true' --link-rate auto", "not for a run that has only programs"),
         ("--exec 'h1_1 true' --ranks 5", "--ranks is for collectives"),
         ("--pcap h1_1,s3-eth9", "port of s3"),
         ("--pcap link:s1-s99", "s99"),
