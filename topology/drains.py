@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -88,7 +88,8 @@ def drain_of(topology: Topology, components: Iterable[Component]) -> Drain:
         components: links between switches, and switches.
     """
     ordered = sorted(
-        set(components), key=lambda component: (component.kind is ComponentKind.LINK, component.routers)
+        _without_parts(set(components)),
+        key=lambda component: (component.kind is ComponentKind.LINK, component.routers, component.copy),
     )
     links = [component for component in ordered if component.kind is ComponentKind.LINK]
     drained = [link for link in topology.link_list if any(component.covers(link) for component in links)]
@@ -97,6 +98,11 @@ def drain_of(topology: Topology, components: Iterable[Component]) -> Drain:
         frozenset(end for link in drained for end in link.ends),
         frozenset(e.routers[0] for e in ordered if e.kind is ComponentKind.SWITCH),
     )
+
+
+def _without_parts(components: set[Component]) -> set[Component]:
+    """Returns components without single parallel links that a whole link among them includes."""
+    return {one for one in components if not (one.copy and replace(one, copy=0) in components)}
 
 
 def drain_named(topology: Topology, names: Iterable[str]) -> Drain:

@@ -411,7 +411,8 @@ def _with_all(faults: Sequence[Fault], topology: Topology, unit: TimeUnit) -> It
             continue
         if not fault.maintenance and fault.restores:
             down = without_components(down, [fault.component], topology)
-        elif not fault.maintenance and fault.component not in down:
+        elif not fault.maintenance:
+            down = without_components(down, [fault.component], topology)
             down.append(fault.component)
         yield fault
 

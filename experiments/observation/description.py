@@ -82,7 +82,8 @@ def described_parameters(name: str) -> tuple[DescribedParameter, ...]:
             least=one.least if math.isfinite(one.least) else None,
             most=one.most if math.isfinite(one.most) else None,
             above=one.above,
-            value=float(values[one.key] or 0),
+            choices=tuple(one.choices()) if one.choices else (),
+            value=str(values[one.key]) if one.choices else float(values[one.key] or 0),
         )
         for one in changeable
     )

@@ -52,6 +52,7 @@ class DescribedParameter:
         whole: whether its values are integers.
         least, most: inclusive bounds; None if there is none.
         above: exclusive lower bound; None if there is none.
+        choices: its values if they are words; empty for numbers.
         value: its value when the fabric was launched.
     """
 
@@ -61,7 +62,8 @@ class DescribedParameter:
     least: float | None
     most: float | None
     above: float | None
-    value: float
+    choices: tuple[str, ...]
+    value: float | str
 
 
 @dataclass(frozen=True)

@@ -54,8 +54,9 @@ export class Routing {
   }
 
   fill(status) {
-    for (const field of element("routing").querySelectorAll("input")) {
-      field.value = field.dataset.present = rounded(status.values[field.dataset.name]);
+    for (const field of element("routing").querySelectorAll("input, select")) {
+      const value = status.values[field.dataset.name];
+      field.value = field.dataset.present = field.type === "number" ? rounded(value) : value;
     }
   }
 

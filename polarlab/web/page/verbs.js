@@ -174,16 +174,19 @@ function oneField(declared, id, fabric) {
 /** Returns fields for the parameters of the routing; their value is one text with the changed parameters. */
 function parametersField(id, fabric) {
   const shown = make("div", "", fabric.parameters.flatMap((one) => {
-    const field = make("input", "", [], {id: `routing-${one.name}`, "data-name": one.name, type: "number", step: one.whole ? "1" : "any"});
-    field.value = field.dataset.present = rounded(one.value);
+    const named = {id: `routing-${one.name}`, "data-name": one.name};
+    const field = one.choices.length ? make("select", "", one.choices.map((choice) => make("option", choice)), named)
+      : make("input", "", [], {...named, type: "number", step: one.whole ? "1" : "any"});
+    field.value = field.dataset.present = one.choices.length ? one.value : rounded(one.value);
     for (const [name, bound] of [["min", one.least ?? one.above], ["max", one.most]]) {
       if (bound !== null) field.setAttribute(name, bound);
     }
     return [make("label", one.name, [], {for: field.id, title: one.help}), field];
   }), {id, class: "parameters"});
-  const fields = [...shown.querySelectorAll("input")];
+  const fields = [...shown.querySelectorAll("input, select")];
   // Unchanged parameters are not sent: they are shown rounded, so sending them would change them.
-  const changed = () => fields.filter((field) => rounded(field.value) !== rounded(field.dataset.present));
+  const kept = ({value, dataset, type}) => type === "number" ? rounded(value) === rounded(dataset.present) : value === dataset.present;
+  const changed = () => fields.filter((field) => !kept(field));
   return {
     shown,
     get value() { return changed().map((field) => `${field.dataset.name}=${field.value}`).join(","); },

@@ -156,6 +156,8 @@ def test_only_what_has_failed_at_its_time_is_restored(text):
     [
         "1 fail link:s1-s2\n2 restore link:s1-s2.1\n3 restore link:s1-s2.2",
         "1 fail link:s1-s2.1,link:s1-s2.2\n2 restore link:s1-s2\n3 fail switch:s3\n4 restore all",
+        "1 fail link:s1-s2\n2 fail link:s1-s2.2\n3 restore link:s1-s2.1\n3 restore all",
+        "1 fail link:s1-s2.2\n2 fail link:s1-s2\n3 restore link:s1-s2.1\n3 restore all",
     ],
 )
 def test_parallel_links_are_restored_alone_or_together(text):
@@ -163,6 +165,13 @@ def test_parallel_links_are_restored_alone_or_together(text):
     faults = parse_schedule(text, twice)
     check_schedule(faults, twice)
     assert faults[-1].line in ("3 restore link:s1-s2.2", "4 restore switch:s3")
+
+
+def test_a_drain_has_each_link_once_and_in_one_order():
+    twice = FABRICS["a ring with every link twice"]()
+    both, one, other = (parse_drained(f"link:s1-s2{copy}", twice) for copy in ("", ".1", ".2"))
+    assert drain_of(twice, [*other, *one]).components == (*one, *other)
+    assert drain_of(twice, [*one, *both]).components == tuple(both)
 
 
 def test_a_parallel_link_that_was_restored_alone_is_up():
