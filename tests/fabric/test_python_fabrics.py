@@ -6,7 +6,6 @@ import signal
 import subprocess
 import sys
 import threading
-import time
 from pathlib import Path
 
 import networkx as nx
@@ -148,7 +147,7 @@ def test_a_close_waits_for_the_verb_of_another_thread_which_ends_early(folder):
         fabric.fail(",".join(f"hang:{switch}" for switch in fabric.switches))
         thread = threading.Thread(target=restore, args=[fabric])
         thread.start()
-        time.sleep(0.2)
+        eventually(lambda: len(fabric.session.active_failures()) < len(fabric.switches), 0.005)
         fabric.close()
         assert not thread.is_alive()
     assert ends == ["FabricBusy"]
