@@ -135,6 +135,24 @@ def test_the_root_folder_of_the_page_is_not_made_in_a_folder_of_others(nobodys):
     assert nobodys.stat().st_mtime_ns == before
 
 
+UNSAFE = """
+from polarlab.web.service import privileges
+from topology.errors import MachineError
+
+def temporary_folder():
+    raise MachineError("others can change /tmp")
+
+privileges.temporary_folder = temporary_folder
+privileges.drop_privileges()
+"""
+
+
+@AS_ROOT
+def test_a_web_process_without_a_folder_for_its_root_ends_with_a_line():
+    done = subprocess.run([sys.executable, "-c", UNSAFE], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (1, "others can change /tmp\n")
+
+
 @AS_ROOT
 def test_nobodys_processes_and_the_page_s_are_apart(replay):
     """Processes of one user can signal one another, and take one another's memory and open files."""
