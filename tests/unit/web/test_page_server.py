@@ -4,6 +4,7 @@ import contextlib
 import ipaddress
 import json
 import os
+import queue
 import signal
 import socket
 import ssl
@@ -389,6 +390,41 @@ def test_a_replay_that_is_started_again_is_told_again(client, recorded_run):
         page.restart()
         assert timeline_of(ask, count) == told
         assert ask.json("/api/fabric")["replay"] == recorded_run.name
+
+
+def test_a_page_that_is_started_again_while_it_ends_leaves_no_thread(client):
+    """The end of a queue of requests waits in it, behind one in progress."""
+    made_up, free, acting = made_up_recording("polarfly", {"q": 2}), threading.Event(), queue.Queue()
+    recording = replace(made_up, description=replace(made_up.description, points=("one", "other")))
+
+    def read(_point):
+        acting.put(threading.current_thread())
+        free.wait(30)
+        return recording
+
+    before = {process.pid for process in web_processes()}
+    page = PageServer(WebAddress("127.0.0.1", 0)).__enter__()
+    page.replay(recording, read)
+
+    def request():
+        with contextlib.suppress(OSError):  # its web process is killed
+            type(client)(page)("POST", "/api/point", {"point": "other"})
+
+    threading.Thread(target=request).start()
+    thread = acting.get(timeout=20)
+    [own] = [process for process in web_processes() if process.pid not in before]
+    own.kill()
+    own.wait(20)
+    ending = threading.Thread(target=page.__exit__)
+    ending.start()
+    time.sleep(0.2)  # until it waits for the thread
+    page.restart()
+    free.set()
+    thread.join(10)
+    ended = not thread.is_alive()
+    ending.join(20)
+    page.__exit__()  # the process that was started again
+    assert ended
 
 
 def test_results_that_are_too_long_for_the_page_do_not_end_it(client, recorded_run):
