@@ -100,17 +100,26 @@ class FaultInjector:
             before_each: called before each component is restored; an error that it raises ends this.
 
         Raises:
-            CommandError: some faults could not be undone; the text names them, and all others are undone.
+            CommandError: some faults could not be undone; the text names them, and all others are undone
+                unless `before_each` raised an error, which is then the cause.
         """
-        failed = []
+        failed: list[str] = []
+        ended: Exception | None = None
         for component in self.active_failures:
-            before_each()
+            try:
+                before_each()
+            except Exception as error:
+                if not failed:
+                    raise
+                ended = error
+                break
             try:
                 self.restore(component)
             except CommandError as error:
                 failed.append(f"{component.name} ({error.reason or error})")
         if failed:
-            raise CommandError(f"restored everything except {', '.join(failed)}")
+            outcome = "restored everything except" if ended is None else f"{ended}; could not restore"
+            raise CommandError(f"{outcome} {', '.join(failed)}") from ended
 
     def _covered(self, component: Component) -> list[Link]:
         return [link for link in self._topology.link_list if component.covers(link)]

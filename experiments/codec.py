@@ -82,9 +82,9 @@ def read_record(path: Path, kind: type[Record], *, opened: Callable[[int], objec
         record = msgspec.json.decode(read_bytes(path, RESULT_BYTES, opened=opened), type=kind)
     except FileError as error:
         if error.missing:
-            raise ParameterError(
-                f"{path.parent} does not contain complete results: {path.name} is missing"
-            ) from None
+            missing = FileError(f"{path.parent} does not contain complete results: {path.name} is missing")
+            missing.missing = True
+            raise missing from None
         raise
     except (ValueError, RecursionError) as error:  # errors of msgspec and UTF-8 are ValueErrors
         raise ParameterError(f"{path} is damaged or not from PolarLab: {error}") from None

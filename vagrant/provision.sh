@@ -183,20 +183,22 @@ pip_install() {
         run_pip $editable "$root[$1]"
         return
     fi
-    "$python" "$root/vagrant/locked.py" > "$venv/base.lock" || return
+    "$python" -I "$root/vagrant/locked.py" > "$venv/base.lock" || return
     # shellcheck disable=SC2046  # a list of words
-    "$python" "$root/vagrant/locked.py" $(printf %s "$1" | tr , ' ') > "$venv/packages.lock" || return
+    "$python" -I "$root/vagrant/locked.py" $(printf %s "$1" | tr , ' ') > "$venv/packages.lock" || return
     run_pip --no-deps --require-hashes --requirement "$venv/base.lock" &&
         run_pip --no-deps --require-hashes --no-build-isolation --requirement "$venv/packages.lock" &&
         run_pip --no-deps --no-build-isolation $editable "$root"
 }
 
-# Other settings of the environment, such as PIP_TARGET and PIP_DRY_RUN, would leave the packages elsewhere.
+# Other settings of the environment, such as PIP_TARGET and PIP_DRY_RUN, would leave the packages elsewhere. pip reads
+# their names in lower case, too.
 forget_pip_settings() {
-    for setting in $(env | sed -n 's/^\(PIP_[A-Z_]*\)=.*/\1/p'); do
+    for setting in $(env | sed -n 's/^\(PIP_[A-Za-z0-9_]*\)=.*/\1/p'); do
         case $setting in
             PIP_INDEX_URL | PIP_EXTRA_INDEX_URL | PIP_NO_INDEX | PIP_FIND_LINKS | PIP_TRUSTED_HOST) ;;
-            PIP_PROXY | PIP_CERT | PIP_CLIENT_CERT | PIP_CONFIG_FILE | PIP_CACHE_DIR | PIP_TIMEOUT | PIP_RETRIES) ;;
+            PIP_PROXY | PIP_CERT | PIP_CLIENT_CERT | PIP_CONFIG_FILE | PIP_CACHE_DIR) ;;
+            PIP_TIMEOUT | PIP_DEFAULT_TIMEOUT | PIP_RETRIES) ;;
             *) unset "$setting" ;;
         esac
     done

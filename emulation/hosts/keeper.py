@@ -1,10 +1,10 @@
 """Keeper of hosts: a single-threaded program that creates their namespaces and keeps their first processes.
 
 Only a single-threaded process can enter a user namespace. The keeper is the first process of a PID namespace
-that contains those of all hosts: when the keeper ends, the kernel kills all programs on hosts. It
-reads a line with the description from standard input and ends when standard input ends, even if the writing
-process is killed. Standard output is a socket, on which it sends one message per host, with the host's name
-and first process.
+that contains those of all hosts: when the keeper ends, the kernel kills all programs on hosts. It reads a
+line with the description from standard input and ends when standard input ends, even if the writing process
+is killed. Standard output is a socket, on which it sends one message per host, with the host's name and
+first process.
 
 A host's user namespace owns its other namespaces. Its first process sleeps and ignores SIGCHLD, so the kernel
 reaps all orphaned processes of the host.

@@ -88,7 +88,8 @@ class SessionRecorder:
     def line(self, text: str, active_failures: Callable[[], Iterable[Component]]) -> Iterator[list[int]]:
         """Records a command line that the block runs; the block appends the exit status to the yielded list.
 
-        A line that is refused, by a UsageError in the block, is not recorded.
+        A line that a UsageError in the block refuses is not recorded. Python and the page raise one. The
+        prompt catches it and appends a status, so its refused lines are recorded.
 
         Args:
             text: the line.

@@ -19,9 +19,11 @@ from experiments.spec.files.inputs import INPUTS, digests_by_path, kept_digests
 from experiments.spec.option import Option
 from experiments.spec.options import (
     AUTO_RATE,
+    ENGINE,
     FAILOVER,
     RULE_RATE,
     RUN,
+    SIMULATION,
     STEADY,
     SWEEP,
     TOPOLOGY,
@@ -30,7 +32,7 @@ from experiments.spec.options import (
 from experiments.spec.programs import NOT_GENERATED, SESSION
 from topology.errors import ParameterError, UsageError
 from topology.files.foreign import Foreign, foreign_file
-from topology.files.reading import MIB, RESULT_BYTES
+from topology.files.reading import MIB, RESULT_BYTES, FileError
 from topology.links import rate_text
 from topology.parameters import Value
 from topology.registry import family
@@ -168,14 +170,20 @@ def _settled_s(folder: Path, experiment: Experiment) -> float | None:
         nonlocal left
         left -= os.fstat(descriptor).st_size
         if left < 0:
-            raise ParameterError(f"summaries must be at most {RESULT_BYTES // MIB} MiB long in total")
+            raise ParameterError(
+                f"summaries in {folder} must be at most {RESULT_BYTES // MIB} MiB long in total"
+            )
 
     for number, name in enumerate(_summaries(folder, experiment)):
         if number == _MAX_SUMMARIES:
             raise ParameterError(f"{folder} must have at most {_MAX_SUMMARIES} summaries; give --warmup")
-        if (folder / name).exists():
+        try:  # `exists` would follow another user's links with root's rights
             start_s = read_record(folder / name, _Window, opened=count).warmup_s
-            latest = latest if start_s is None else max(start_s, latest or 0.0)
+        except FileError as error:
+            if not error.missing:
+                raise
+            continue
+        latest = latest if start_s is None else max(start_s, latest or 0.0)
     return latest
 
 
@@ -184,6 +192,8 @@ def _summaries(folder: Path, experiment: Experiment) -> Iterator[str]:
     values = experiment.complete.values
     seeds = range(values["seed"], values["seed"] + (values.get("repeat") or 1))
     yield SUMMARY
+    if experiment.kind == SWEEP and values.get(ENGINE) == SIMULATION:
+        return  # cycles instead of seconds: the window of a repetition is searched anew
     if experiment.kind == SWEEP:
         for point in Sweep(folder).kept():
             yield from (point_summary(point, seed) for seed in (None, *seeds))

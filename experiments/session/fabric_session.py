@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 from emulation.fault_injection import FaultInjector
 from emulation.open_vswitch import VSwitch
+from emulation.subprocesses import CommandError
 from experiments.events.base import Event, OnEvent, ignore
 from experiments.events.marks import ProcessEnded
 from experiments.events.notices import Notice
@@ -21,7 +22,7 @@ from experiments.session.interfaces import check_power, interfaces_down
 from experiments.session.links import Drops, LinkLoad, count_drops, measure_loads, missing_ports
 from experiments.session.paths import PathReport, report_paths
 from experiments.session.routing_parameters import RoutingStatus, changeable_parameters, changed_routing
-from experiments.session.turns import Turns, one_at_a_time
+from experiments.session.turns import FabricBusy, Turns, one_at_a_time
 from experiments.session.watch import Watch
 from experiments.spec.values import check_range
 from routing.registry import routing as routing_named
@@ -352,19 +353,27 @@ class FabricSession:
         return router
 
     def _restore_all(self) -> tuple[Component, ...]:
-        restored = list(self._faults.active_failures)
+        restored = self._faults.active_failures
         try:
             self._faults.restore_all(self.turns.check_open)
-        finally:  # an error above must not keep these from being restored
-            for component in self._ended_switches():
-                self.turns.check_open()
-                self._faults.restore(component)
-                restored.append(component)
+        except CommandError:  # it must not keep ended programs from being restored, nor be hidden by a close
+            with contextlib.suppress(FabricBusy):
+                self._restore_ended()
+            raise
+        return (*restored, *self._restore_ended())
+
+    def _restore_ended(self) -> list[Component]:
+        """Restarts the switches and the controller that have ended, and returns them."""
+        restored = []
+        for component in self._ended_switches():
             self.turns.check_open()
-            if not self.fabric.controller.running:
-                self.start_controller()
-                restored.append(CONTROLLER)
-        return tuple(restored)
+            self._faults.restore(component)
+            restored.append(component)
+        self.turns.check_open()
+        if not self.fabric.controller.running:
+            self.start_controller()
+            restored.append(CONTROLLER)
+        return restored
 
     def named(self, text: str, *, to_fail: bool = False) -> tuple[Component, ...]:
         """Parses names of components, including links of hosts.

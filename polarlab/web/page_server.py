@@ -325,10 +325,12 @@ def _refuse(web: WebProcess, message: Ask, status: int, text: str) -> None:
 
 
 def _taken(inbox: _Inbox) -> Iterator[tuple[WebProcess, Ask]]:
-    """Yields the waiting requests of a queue, which it empties."""
+    """Yields the waiting requests of a queue, which it empties except for the None that ends it."""
     with contextlib.suppress(queue.Empty):
         while waiting := inbox.get_nowait():
             yield waiting
+        with contextlib.suppress(queue.Full):  # then its thread sees `_ending` after the current request
+            inbox.put_nowait(None)
 
 
 def _own_names() -> list[str]:

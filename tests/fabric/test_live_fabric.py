@@ -213,7 +213,6 @@ def dropped_in_queues(fabric):
 
 @pytest.mark.slow
 @pytest.mark.tried_again
-@pytest.mark.skipif(PATIENCE > 2, reason="an emulated machine loses packets at this rate by itself")
 def test_full_queues_take_nothing_from_the_other_ports_of_their_switch(er3):
     """Two ports of one switch are overloaded for seconds; every lost frame was dropped by a queue."""
     topology = er3.options.topology
@@ -244,8 +243,9 @@ def test_full_queues_take_nothing_from_the_other_ports_of_their_switch(er3):
     lost = int(result.sent.frames.sum() - result.received.frames.sum()) - result.sent.refused
     dropped = dropped_in_queues(er3) - before
     assert dropped > 1000
-    # A shared socket takes a quarter of the frames from free ports; a busy machine's collector misses some.
-    assert lost == pytest.approx(dropped, rel=0.12)
+    if PATIENCE <= 2:  # an emulated machine loses packets at this rate by itself
+        # A shared socket takes a quarter of the frames from free ports; a busy collector misses some.
+        assert lost == pytest.approx(dropped, rel=0.12)
 
 
 def test_a_switch_without_a_processor_for_a_moment_loses_nothing(er3):

@@ -126,7 +126,7 @@ def build_editable(folder, settings=None, metadata=None):
 """
 
 
-def test_a_set_up_runs_no_code_of_the_working_folder_and_obeys_no_settings_that_install_elsewhere(tmp_path):
+def test_a_set_up_runs_no_code_of_the_working_folder_or_home_and_installs_nowhere_else(tmp_path):
     checkout, others = tmp_path / "checkout", tmp_path / "others"
     (checkout / "vagrant").mkdir(parents=True)
     others.mkdir()
@@ -135,9 +135,15 @@ def test_a_set_up_runs_no_code_of_the_working_folder_and_obeys_no_settings_that_
     version = ".".join(platform.python_version_tuple()[:2])
     for name, text in (files | {"vagrant/requirements.lock": f"with Python {version}\n"}).items():
         (checkout / name).write_text(text)
+    hostile = f"import os; open({str(others / 'run')!r}, 'w')\n"
     for name in ("venv", "sysconfig", "site", "pip"):
-        (others / f"{name}.py").write_text(f"open({str(others / 'run')!r}, 'w')\n")
-    variables = {"POLARLAB_SETUP": "python", "PIP_DRY_RUN": "1", "PIP_TARGET": str(others / "target")}
+        (others / f"{name}.py").write_text(hostile)
+    home = tmp_path / "home"
+    packages = home / ".local" / "lib" / f"python{version}" / "site-packages"
+    packages.mkdir(parents=True)
+    (packages / "hostile.pth").write_text(hostile)
+    variables = {"POLARLAB_SETUP": "python", "HOME": str(home), "PIP_DRY_RUN": "1"}
+    variables |= {"PIP_TARGET": str(others / "target"), "PIP_prefix": str(others / "prefix")}
     command = ["sh", checkout / "vagrant" / "provision.sh"]
     done = subprocess.run(
         command, cwd=others, env=os.environ | variables, capture_output=True, text=True, check=False

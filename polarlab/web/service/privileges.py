@@ -22,6 +22,7 @@ from emulation.kernel.system_calls import (
     end_with_parent,
     set_no_new_privileges,
 )
+from topology.errors import MachineError
 from topology.files.libraries import temporary_folder
 
 _DUMPABLE = 4  # of prctl
@@ -33,7 +34,8 @@ def drop_privileges() -> None:
     """Drops the privileges of this process; as root, also changes its user and removes files and network.
 
     Raises:
-        SystemExit: the process has other threads, which would keep their privileges.
+        SystemExit: the process has other threads, which would keep their privileges; or root has no folder
+            for temporary files.
     """
     if (threads := _threads()) != 1:
         raise SystemExit(f"a process that drops its privileges must have one thread, has {threads}")
@@ -43,8 +45,11 @@ def drop_privileges() -> None:
         # Some containers forbid these two steps; all others must succeed.
         with contextlib.suppress(OSError):
             call("unshare", CLONE_NEWNET | CLONE_NEWIPC)
-        with contextlib.suppress(OSError):
-            _leave_the_files()
+        try:
+            with contextlib.suppress(OSError):
+                _leave_the_files()
+        except MachineError as error:
+            raise SystemExit(str(error)) from None
         os.setgroups([])
         _become_page_user()
     # Processes of the same user could read its memory, or take its connections.

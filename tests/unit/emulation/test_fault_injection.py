@@ -7,6 +7,7 @@ import pytest
 from emulation.fault_injection import FaultInjector
 from emulation.subprocesses import CommandError
 from topology.addressing import hosts_of, interface_name, switch_name
+from topology.errors import UsageError
 from topology.families.low_diameter.polarfly import PolarFly
 from topology.faults import CONTROLLER, Component, ComponentKind, host_link, link_component
 
@@ -139,6 +140,23 @@ def test_what_cannot_be_restored_is_named_and_the_rest_is_restored(network, faul
     assert network.down - network.deleted == set()
     assert all(switch.vswitch.runs for switch in network.switches.values())
     assert faults.active_failures == ()
+
+
+def test_what_was_not_restored_is_named_if_the_rest_may_not_be_restored(network, faults):
+    """As when another thread closes the fabric."""
+    for router in (1, 2):
+        faults.fail(Component(ComponentKind.SWITCH, (router,)))
+    network.deleted.add(interface_name(1, 1))
+    calls = iter([None])
+
+    def closed_after_the_first():
+        if next(calls, "closed"):
+            raise UsageError("closed")
+
+    with pytest.raises(CommandError, match="switch:s2") as raised:
+        faults.restore_all(closed_after_the_first)
+    assert isinstance(raised.value.__cause__, UsageError)
+    assert faults.active_failures == (Component(ComponentKind.SWITCH, (2,)),)
 
 
 def test_the_controller_is_not_an_element_of_the_network(faults):

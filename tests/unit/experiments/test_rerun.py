@@ -5,6 +5,7 @@ import json
 import pytest
 from support.builders import records, result_folders
 from support.fixtures.command_line import fails
+from support.fixtures.foreign_folders import give_all
 
 from controller.openflow.frameworks import choose
 from experiments.codec import plain
@@ -83,7 +84,20 @@ def test_only_summaries_that_the_results_name_are_read_and_of_bounded_size(tmp_p
     for seed in range(2, 31):
         (folder / f"seed-{seed}").mkdir()
         (folder / f"seed-{seed}" / "summary.json").symlink_to(folder / "large.json")
-    with pytest.raises(ParameterError, match="at most 128 MiB"):
+    with pytest.raises(ParameterError, match="128 MiB") as raised:
+        experiment_to_rerun(folder)
+    assert str(folder) in str(raised.value)
+
+
+@pytest.mark.parametrize("name", ["there", "missing"])
+def test_links_of_another_user_do_not_show_what_only_root_can_see(nobodys, tmp_path, name):
+    folder = folder_of(nobodys, "run polarfly --q 2 --warmup steady --seed 1")
+    (tmp_path / "there").write_text("{}")
+    tmp_path.chmod(0o700)
+    (folder / "seed-1").mkdir()
+    (folder / "seed-1" / "summary.json").symlink_to(tmp_path / name)
+    give_all(folder)
+    with pytest.raises(ParameterError, match="Permission denied"):
         experiment_to_rerun(folder)
 
 

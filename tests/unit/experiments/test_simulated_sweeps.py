@@ -68,6 +68,12 @@ def test_each_point_is_a_folder_as_of_simulate(swept, tmp_path):
     assert again.summary.latency_cycles == one.summary.latency_cycles
 
 
+def test_a_sweep_that_awaited_a_steady_state_is_repeated_from_its_folder(tmp_path):
+    swept = polarlab.sweep("polarfly", out=tmp_path / "one", workers=1, **SWEPT | {"warmup": "steady"})
+    again = polarlab.sweep(again=swept.folder, out=tmp_path / "again", workers=1)
+    assert table(again.folder) == table(swept.folder)
+
+
 def test_processes_give_the_same_results_as_this_one(swept, tmp_path):
     other = polarlab.sweep("polarfly", out=tmp_path / "other", workers=2, **SWEPT)
     assert table(other.folder) == table(swept.folder)

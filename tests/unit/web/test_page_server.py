@@ -4,6 +4,7 @@ import contextlib
 import ipaddress
 import json
 import os
+import queue
 import signal
 import socket
 import ssl
@@ -133,6 +134,24 @@ def test_the_root_folder_of_the_page_is_not_made_in_a_folder_of_others(nobodys):
     code = f"import tempfile\ntempfile.tempdir = {str(nobodys)!r}" + GIVEN_UP.rpartition("os.kill")[0]
     subprocess.run([sys.executable, "-c", code], check=True)
     assert nobodys.stat().st_mtime_ns == before
+
+
+UNSAFE = """
+from polarlab.web.service import privileges
+from topology.errors import MachineError
+
+def temporary_folder():
+    raise MachineError("others can change /tmp")
+
+privileges.temporary_folder = temporary_folder
+privileges.drop_privileges()
+"""
+
+
+@AS_ROOT
+def test_a_web_process_without_a_folder_for_its_root_ends_with_a_line():
+    done = subprocess.run([sys.executable, "-c", UNSAFE], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (1, "others can change /tmp\n")
 
 
 @AS_ROOT
@@ -371,6 +390,42 @@ def test_a_replay_that_is_started_again_is_told_again(client, recorded_run):
         page.restart()
         assert timeline_of(ask, count) == told
         assert ask.json("/api/fabric")["replay"] == recorded_run.name
+
+
+def test_a_page_that_is_started_again_while_it_ends_leaves_no_thread(client):
+    """The end of a queue of requests waits in it, behind one in progress."""
+    made_up, free, acting = made_up_recording("polarfly", {"q": 2}), threading.Event(), queue.Queue()
+    recording = replace(made_up, description=replace(made_up.description, points=("one", "other")))
+
+    def read(_point):
+        acting.put(threading.current_thread())
+        free.wait(30)
+        return recording
+
+    before = {process.pid for process in web_processes()}
+    page = PageServer(WebAddress("127.0.0.1", 0)).__enter__()
+    page.replay(recording, read)
+
+    def request():
+        with contextlib.suppress(OSError):  # its web process is killed
+            while type(client)(page)("POST", "/api/point", {"point": "other"})[0] != 200:
+                time.sleep(0.01)  # the page does not know its results yet
+
+    threading.Thread(target=request).start()
+    thread = acting.get(timeout=20)
+    [own] = [process for process in web_processes() if process.pid not in before]
+    own.kill()
+    own.wait(20)
+    ending = threading.Thread(target=page.__exit__)
+    ending.start()
+    time.sleep(0.2)  # until it waits for the thread
+    page.restart()
+    free.set()
+    thread.join(10)
+    ended = not thread.is_alive()
+    ending.join(20)
+    page.__exit__()  # the process that was started again
+    assert ended
 
 
 def test_results_that_are_too_long_for_the_page_do_not_end_it(client, recorded_run):
