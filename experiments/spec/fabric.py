@@ -97,7 +97,7 @@ class FabricOptions:
                     "--decision needs a routing that chooses between paths, unlike "
                     f"{chosen.name}; leave --decision out"
                 )
-            check_given_once(self.decision, chosen.name, chosen.given)
+            check_given_once(self.decision, chosen.name, chosen.packet_values())
         if routers.global_link_cycles is not None and not self.topology.clusters().members:
             raise UsageError(
                 f"--global-link-cycles needs a topology with clusters of routers, got {self.name}; "

@@ -64,6 +64,14 @@ def test_options_reach_the_simulator():
             {"routing": "ugal-pf:margin=0.2", "decision": "threshold:1/4"},
             Decision(law="threshold", threshold=0.25),
         ),
+        (
+            {"routing": "ugal-pf:buffer=port", "decision": "threshold:0.5,buffer=port"},
+            Decision(law="threshold", threshold=0.5, buffer="port"),
+        ),
+        (
+            {"routing": "ugal:threshold=0.3", "decision": "threshold:0.5"},  # of the control law of switches
+            Decision(law="threshold", threshold=0.5),
+        ),
         ({"routing": "four-color-adaptive"}, Decision(law="piggyback", candidates=4, margin=0.125)),
         (
             {"routing": "ugal", "decision": "piggyback:margin=1/4,candidates=2"},
@@ -114,8 +122,20 @@ def test_every_setting_of_routers_has_an_option_and_a_name_in_results():
     [
         (
             {"routing": "ugal-pf:threshold=0.5", "decision": "threshold:1/4"},
-            "threshold is given twice, in --routing ugal-pf:threshold=0.5 and in --decision threshold:"
-            "threshold=0.25; leave it out of the routing's name",
+            "threshold is 0.5 in --routing ugal-pf:threshold=0.5 but 0.25 in --decision threshold:"
+            "threshold=0.25; give it in --decision only",
+        ),
+        (
+            {"routing": "ugal-pf:threshold=0.5", "decision": "threshold"},
+            "threshold is 0.5 in --routing .* but 2/3 in --decision threshold; give it in --decision only",
+        ),
+        (
+            {"routing": "ugal-pf:neighbour=random", "decision": "threshold:0.5"},
+            "neighbour is random in --routing .* but least-occupied in --decision",
+        ),
+        (
+            {"routing": "ugal-pf:neighbour=random", "decision": "threshold:buffer=port"},
+            "neighbour is random in --routing .* but least-occupied in --decision",
         ),
         (
             {"channel_policy": "class", "virtual_channels": 1},
