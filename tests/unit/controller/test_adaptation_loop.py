@@ -130,7 +130,7 @@ def piggybacking():
     group = next(one for one in plan.switches[0].groups if one.candidates)
     far = [port for port in group.far_ports[0] if port[0] != 0]
     readings = {router + 1: {port: 1.0} for router, port in far}
-    source = FixedSource({**readings, 1: {port: 0.0 for port in group.ports[0]}})
+    source = FixedSource({**readings, 1: dict.fromkeys(group.ports[0], 0.0)})
     return AdaptiveLoop(plan, source), source, frozenset(readings)
 
 
