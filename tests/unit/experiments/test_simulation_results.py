@@ -249,6 +249,15 @@ def test_what_a_user_may_not_expect_is_told(tmp_path):
     assert not [event for event in events if event.key == "simulation-unstable"]
 
 
+@pytest.mark.parametrize("settings", [{"decision": "buckets"}, {"flow_control": "drop"}])
+def test_a_buffer_without_effect_is_reported(tmp_path, settings):
+    events, routing = [], "ugal-pf:buffer=port"
+    options = {**SHORT, "routing": routing, **settings}
+    polarlab.simulate("polarfly", out=tmp_path / "told", progress=events.append, **options)
+    [unused] = [event for event in events if event.key == "parameters-unused"]
+    assert unused.values["names"] == ("buffer",)
+
+
 def test_progress_has_cycles_a_second():
     event = SimulationProgress(4000, 8000, 120, 51_234.0)
     assert event.fraction == 0.5
