@@ -76,7 +76,7 @@ def test_plans_of_three_levels_are_proven_with_failed_links():
 
 
 def test_gateways_of_three_levels_cannot_be_chosen():
-    with pytest.raises(UsageError, match=r"gateways of hierarchical on dragonfly3 .* got any"):
+    with pytest.raises(UsageError, match=r"dragonfly3 .* nearest, got any"):
         make_plan(Dragonfly3(a=2, h2=1, h3=1), 1, "hierarchical:gateways=any")
 
 
