@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Set
 from dataclasses import replace
 
 from controller.occupancy.queue_handoff import AdaptationRequest
@@ -91,7 +91,14 @@ class AdaptiveLoop:
     def reset(self, datapath_id: int) -> None:
         """Resets the groups of a switch to minimal paths; call it when the switch is sent its plan again."""
         if datapath_id in self._plans:
+            self._forget({datapath_id})
             self._adapters[datapath_id] = self._adapter(datapath_id)
+
+    def _forget(self, datapath_ids: Set[int]) -> None:
+        """Drops the occupancies that other switches know of switches that are not read now."""
+        routers = {self._plans[datapath_id].router for datapath_id in datapath_ids}
+        for port in [port for port in self._shared if port[0] in routers]:
+            del self._shared[port]
 
     def use_plan(self, plan: RoutePlan) -> None:
         """Replaces the plan; groups may have other candidate paths in the new one. Detours in use are kept.
@@ -143,6 +150,7 @@ class AdaptiveLoop:
                 continue
             yield from ((datapath_id, self._adapters[datapath_id].restore()) for datapath_id in sorted(ready))
             self.restored += 1
+        self._forget(self._plans.keys() - ready)
         for datapath_id, occupancies in self.source.read().items():
             if datapath_id in ready:
                 groups = self._adapters[datapath_id].update(occupancies)

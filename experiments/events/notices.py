@@ -156,7 +156,7 @@ TEXTS: Mapping[str, str | Callable[..., str]] = {
         "(one round trip) but has {buffer_flits}; raise --buffer-flits"
     ),
     "parameters-unused": lambda routing, names: (
-        f"per-packet decisions ignore these parameters of {routing}: {', '.join(names)}"
+        f"this simulation ignores these parameters of {routing}: {', '.join(names)}"
     ),
     "parameters-simulated": lambda routing, names: (
         f"only simulations use these parameters of {routing}: {', '.join(names)}"

@@ -13,6 +13,7 @@ from experiments.planned_fabric import PlannedFabric
 from experiments.simulation.memory import require_memory
 from experiments.spec.fabric import BY_HOP, BY_LEVEL, CREDIT, FabricOptions
 from experiments.spec.simulation.decisions import BUCKETS, COMPARING, PIGGYBACK, PRODUCT
+from routing.algorithms.packet_law import BUFFER
 from routing.plan.model import RoutePlan
 from routing.registry import routing
 from simulation.kernels.compiled import is_compiled, keeps_kernels
@@ -195,13 +196,20 @@ def _warn(fabric: FabricOptions, on_event: OnEvent) -> None:
         on_event(
             Notice("credits-too-few", needed_flits=credit_flits(routers), buffer_flits=routers.buffer_flits)
         )
+    if unused := _unused_parameters(fabric):
+        on_event(Notice("parameters-unused", routing=fabric.routing, names=unused))
+
+
+def _unused_parameters(fabric: FabricOptions) -> tuple[str, ...]:
+    """Returns the names of the routing's given parameters that a simulation ignores."""
     chosen = routing(fabric.routing)
-    if chosen.packet_law is not None and fabric.packet_decision().law != BUCKETS:
-        plan_keys = {parameter.key for parameter in chosen.plan_parameters}
-        unused = [
-            p.name
-            for p in chosen.parameters
-            if p.key in chosen.given and p.key not in {*plan_keys, *chosen.packet_values()}
-        ]
-        if unused:
-            on_event(Notice("parameters-unused", routing=fabric.routing, names=tuple(unused)))
+    if chosen.packet_law is None:
+        return ()
+    if fabric.packet_decision().law == BUCKETS:
+        unused = {parameter.key for parameter in chosen.packet_law.own}
+    else:
+        used = {*(parameter.key for parameter in chosen.plan_parameters), *chosen.packet_values()}
+        unused = chosen.given.keys() - used
+        if fabric.routers.flow_control != CREDIT:  # whose ports have one queue
+            unused |= {BUFFER.key}
+    return tuple(p.name for p in chosen.parameters if p.key in chosen.given and p.key in unused)

@@ -18,6 +18,8 @@ from experiments.spec.options import AUTO_RATE, GIVEN_RATE, KINDS, RULE_RATE
 from experiments.spec.settings import FabricSettings
 from experiments.spec.simulation.decisions import DECISIONS, MINIMAL, check_given_once
 from experiments.spec.values import from_options
+from routing.path_sets.hierarchical import NAME as HIERARCHICAL
+from routing.path_sets.registry import OVER
 from routing.registry import routing
 from simulation.settings import Arbitration, ChannelPolicy, Decision, FlowControl, RouterSettings
 from topology.base import Params, Topology
@@ -65,8 +67,8 @@ class FabricOptions:
         experiment: experiment of the fabric as kept in manifests; None if there is none.
 
     Raises:
-        UsageError: `decision` is given for a routing without detours, or a latency of global links for a
-            topology without clusters.
+        UsageError: `decision` is given for a routing without detours, a latency of global links for a
+            topology without clusters, or channels by level for paths that they do not order.
         ParameterError: a packet does not fit into a buffer.
     """
 
@@ -97,17 +99,14 @@ class FabricOptions:
                     "--decision needs a routing that chooses between paths, unlike "
                     f"{chosen.name}; leave --decision out"
                 )
-            check_given_once(self.decision, chosen.name, chosen.given)
+            check_given_once(self.decision, chosen.name, chosen.packet_values())
         if routers.global_link_cycles is not None and not self.topology.clusters().members:
             raise UsageError(
                 f"--global-link-cycles needs a topology with clusters of routers, got {self.name}; "
                 "leave it out"
             )
-        if routers.channel_policy == BY_LEVEL and not self.topology.clusters().members:
-            raise UsageError(
-                f"--channel-policy level needs a topology with clusters of routers, got {self.name}; "
-                "choose another"
-            )
+        if routers.channel_policy == BY_LEVEL:
+            self._check_levels()
         if routers.channel_policy == BY_CLASS and routers.channels < 2:
             raise ParameterError(
                 "virtual-channels must be 2 or more for --channel-policy class, which splits them into two "
@@ -117,6 +116,17 @@ class FabricOptions:
             raise ParameterError(
                 f"buffer-flits must be {routers.packet_flits} flits or more, the length of a packet, "
                 f"got {routers.buffer_flits}"
+            )
+
+    def _check_levels(self) -> None:
+        """Raises UsageError if levels do not order channels: paths inside a group must be single links."""
+        chosen = routing(self.routing)
+        groups = " with Hamming groups" if "local" in self.topology.params else ""
+        hierarchical = HIERARCHICAL in (chosen.name.partition(":")[0], chosen.given.get(OVER.key))
+        if self.topology.name != "dragonfly" or groups or not hierarchical:
+            raise UsageError(
+                f"--channel-policy level needs a dragonfly with complete groups, and {HIERARCHICAL} or "
+                f"over={HIERARCHICAL}, got {self.topology.name}{groups} with --routing {self.routing}"
             )
 
     @property

@@ -22,8 +22,9 @@ from routing.path_sets.hierarchical import NAME, PATHS, dragonfly_of, hierarchic
 from routing.path_sets.restricted import Lengths
 from routing.plan.model import RoutePlan
 from topology.base import Topology
-from topology.errors import ParameterError
+from topology.errors import ParameterError, UsageError
 from topology.families.dragonflies.dragonfly import Dragonfly
+from topology.families.dragonflies.dragonfly3 import Dragonfly3
 from topology.parameters import Parameter
 
 NEAREST, ANY = "nearest", "any"
@@ -46,12 +47,14 @@ def hierarchical_plan(topology: Topology, hosts_per_router: int, *, gateways: st
         gateways: a value of `GATEWAYS`.
 
     Raises:
-        UsageError: the topology is of another family.
+        UsageError: the topology is of another family, or has three levels and `gateways` is not `nearest`.
         ParameterError: the groups are not complete, there are more hosts or routers than addresses and tags,
             or paths are longer than the packets' TTL allows.
     """
     if gateways == NEAREST:
         return minimal_plan(hierarchical_paths(topology), hosts_per_router)
+    if isinstance(topology, Dragonfly3):
+        raise UsageError(f"gateways of {NAME} on {topology.name} must be {NEAREST}, got {gateways}")
     dragonfly = dragonfly_of(topology, NAME)
     if len(dragonfly.local) > 1:
         raise ParameterError(

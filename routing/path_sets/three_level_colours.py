@@ -102,7 +102,14 @@ def three_level_colours(dragonfly: Dragonfly3) -> ThreeLevelColours:
     Raises:
         ParameterError: two groups or two supergroups do not have links of all four labels.
     """
-    inside = coloured_dragonfly(dragonfly.supergroup, FOUR_COLOR_RULES[PAPER], FOUR_COLOR)
+    try:
+        inside = coloured_dragonfly(dragonfly.supergroup, FOUR_COLOR_RULES[PAPER], FOUR_COLOR)
+    except ParameterError:
+        raise ParameterError(
+            f"t2 for {FOUR_COLOR} must give every two groups of a supergroup links of all {_COLOURS} labels, "
+            f"got {dragonfly.supergroup.trunking.links} with a {dragonfly.supergroup.a} and h2 "
+            f"{dragonfly.supergroup.h}; try {_EXAMPLE}"
+        ) from None
     coloured = ThreeLevelColours(dragonfly, inside)
     near, far = dragonfly.global_links.T
     pairs = np.nonzero(~np.eye(dragonfly.trunking.groups, dtype=bool))
@@ -194,7 +201,7 @@ class _FirstHalves:
         number, letter = np.divmod(self._colour, 2)
         same = number[:, None] == number
         from_a, to_a = letter[:, None] == 0, letter == 0
-        return np.asarray(from_a & (to_a | same) | ~from_a & to_a & same | from_a)
+        return np.asarray(from_a | (to_a & same))
 
     def _links(self, place: int, group: int) -> tuple[Numbers, Numbers]:
         """Returns the ends, near and far, of the links of label xA from a router's group to another one."""

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from experiments.spec.values import check_choice
 from routing.algorithms.packet_law import BUFFER, NEIGHBOUR
 from topology.errors import UsageError
-from topology.parameters import Parameter, Value, join_parameters, spelled, split_parameters
+from topology.parameters import Parameter, Value, join_parameters, spelled, split_parameters, value_text
 from traffic.wire.layout import MAX_FLOWS
 
 MINIMAL, BUCKETS, PRODUCT, PIGGYBACK = "minimal", "buckets", "product", "piggyback"
@@ -98,17 +98,20 @@ def check_given_once(decision: str | None, routing: str, given: Mapping[str, Val
     """Raises UsageError if a decision rule and the routing set the same parameter to different values.
 
     Args:
-        decision: name of the decision rule, with its parameters; None for the routing's own rule.
+        decision: canonical name of the decision rule; None for the routing's own rule. A parameter that it
+            leaves out has its default.
         routing: name of the routing, with its parameters.
-        given: the parameters set in the name of the routing.
+        given: the non-default parameters of the routing that apply per packet.
     """
     if decision is None:
         return
     parameters = DECISIONS[decision.partition(":")[0]]
     values = split_parameters(decision, parameters)[1]
     for parameter in parameters:
-        if parameter.key in given and given[parameter.key] != values[parameter.key]:
+        key = parameter.key
+        if key in given and given[key] != values.get(key, parameter.default):
+            decided = value_text(values[key]) if key in values else parameter.default_in_words
             raise UsageError(
-                f"{parameter.name} is given twice, in --routing {routing} and in --decision {decision}; "
-                "leave it out of the routing's name"
+                f"{parameter.name} is {value_text(given[key])} in --routing {routing} but {decided} in "
+                f"--decision {decision}; give it in --decision only"
             )

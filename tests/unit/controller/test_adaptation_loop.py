@@ -7,6 +7,7 @@ from routing.registry import make_plan
 from routing.replan.replan import surviving_plan
 from topology.drains import drain_of
 from topology.failures import NO_FAILURE
+from topology.families.dragonflies.dragonfly import Dragonfly
 from topology.families.low_diameter.polarfly import PolarFly
 from topology.faults import parse_drained
 
@@ -121,3 +122,34 @@ def ports_of(group):
     """Returns the ports of the detours that a group's buckets take."""
     ports = dict(zip(group.candidates, group.ports, strict=True))
     return {port for bucket in group.buckets if bucket != group.candidates[0] for port in ports[bucket]}
+
+
+def piggybacking():
+    """Returns a loop, its source, the datapath id of a switch, and those of its group's other gateways."""
+    plan = make_plan(Dragonfly(h=4, a=8, groups=9, trunking=4), 1, "four-color-adaptive")
+    group = next(one for one in plan.switches[0].groups if one.candidates)
+    far = [port for port in group.far_ports[0] if port[0] != 0]
+    readings = {router + 1: {port: 1.0} for router, port in far}
+    source = FixedSource({**readings, 1: dict.fromkeys(group.ports[0], 0.0)})
+    return AdaptiveLoop(plan, source), source, frozenset(readings)
+
+
+def changed_switches(loop, ready):
+    return {datapath_id for _ in range(3) for datapath_id, _ in loop.step(ready)}
+
+
+def test_a_full_queue_of_another_router_moves_buckets():
+    loop, _, others = piggybacking()
+    assert others
+    changed_switches(loop, others)
+    assert 1 in changed_switches(loop, others | {1})
+
+
+def test_queues_of_a_router_that_is_not_ready_or_filled_again_are_forgotten():
+    for again in (True, False):
+        loop, source, others = piggybacking()
+        changed_switches(loop, others)
+        source.occupancies = {1: source.occupancies[1]}
+        for other in others if again else ():
+            loop.reset(other)
+        assert 1 not in changed_switches(loop, others | {1} if again else frozenset({1}))

@@ -14,10 +14,16 @@ from routing.registry import ROUTINGS
 from simulation.settings import Decision, RouterSettings, Times
 from topology.errors import ParameterError, Status, UsageError
 
+DRAGONFLY = {"topology": "dragonfly", "a": 4, "h": 2}
+DRAGONFLY3 = {"topology": "dragonfly3", "a": 2, "h2": 1, "h3": 1}
+HAMMING = {"topology": "dragonfly", "local": "2x2", "h": 2}
+LEVEL = {"routing": "hierarchical", "channel_policy": "level", "virtual_channels": 6}
+
 
 def specified(**options):
-    """Returns the fabric and the traffic of a simulation on ER_3."""
-    chosen = Experiment("simulate", {"topology": "polarfly", "q": 3, **options}).resolve()
+    """Returns the fabric and the traffic of a simulation, by default on ER_3."""
+    family = {} if "topology" in options else {"topology": "polarfly", "q": 3}
+    chosen = Experiment("simulate", {**family, **options}).resolve()
     return chosen.fabric, chosen.traffic
 
 
@@ -63,6 +69,14 @@ def test_options_reach_the_simulator():
         (
             {"routing": "ugal-pf:margin=0.2", "decision": "threshold:1/4"},
             Decision(law="threshold", threshold=0.25),
+        ),
+        (
+            {"routing": "ugal-pf:buffer=port", "decision": "threshold:0.5,buffer=port"},
+            Decision(law="threshold", threshold=0.5, buffer="port"),
+        ),
+        (
+            {"routing": "ugal:threshold=0.3", "decision": "threshold:0.5"},  # of the control law of switches
+            Decision(law="threshold", threshold=0.5),
         ),
         ({"routing": "four-color-adaptive"}, Decision(law="piggyback", candidates=4, margin=0.125)),
         (
@@ -114,13 +128,30 @@ def test_every_setting_of_routers_has_an_option_and_a_name_in_results():
     [
         (
             {"routing": "ugal-pf:threshold=0.5", "decision": "threshold:1/4"},
-            "threshold is given twice, in --routing ugal-pf:threshold=0.5 and in --decision threshold:"
-            "threshold=0.25; leave it out of the routing's name",
+            "threshold is 0.5 in --routing ugal-pf:threshold=0.5 but 0.25 in --decision threshold:"
+            "threshold=0.25; give it in --decision only",
+        ),
+        (
+            {"routing": "ugal-pf:threshold=0.5", "decision": "threshold"},
+            "threshold is 0.5 in --routing .* but 2/3 in --decision threshold; give it in --decision only",
+        ),
+        (
+            {"routing": "ugal-pf:neighbour=random", "decision": "threshold:0.5"},
+            "neighbour is random in --routing .* but least-occupied in --decision",
+        ),
+        (
+            {"routing": "ugal-pf:neighbour=random", "decision": "threshold:buffer=port"},
+            "neighbour is random in --routing .* but least-occupied in --decision",
         ),
         (
             {"channel_policy": "class", "virtual_channels": 1},
             "virtual-channels must be 2 or more for .*, got 1",
         ),
+        ({**LEVEL, **DRAGONFLY3}, "policy level needs .* got dragonfly3 with --routing hierarchical"),
+        ({**LEVEL, **HAMMING}, "policy level needs .* got dragonfly with Hamming groups"),
+        ({**LEVEL, **DRAGONFLY, "routing": "min"}, "policy level needs .* with --routing min"),
+        ({**LEVEL, **DRAGONFLY, "routing": "valiant"}, "policy level needs .* with --routing valiant"),
+        ({**LEVEL, "routing": "min"}, "policy level needs .* got polarfly with --routing min"),
         ({"ranks": 4}, "ranks is for collectives; give --pattern allreduce, all-to-all or a motif"),
     ],
 )
@@ -132,6 +163,15 @@ def test_what_cannot_be_meant_is_refused(options, told):
 def test_a_threshold_that_two_names_agree_on_is_one():
     fabric, _ = specified(routing="ugal-pf:threshold=0.5", decision="threshold:1/2")
     assert fabric.packet_decision() == Decision(law="threshold", threshold=0.5)
+
+
+@pytest.mark.parametrize(
+    "routing",
+    ["hierarchical", "hierarchical:gateways=any", "valiant:over=hierarchical", "ugal:over=hierarchical"],
+)
+def test_levels_are_for_hierarchical_paths(routing):
+    fabric, _ = specified(**{**LEVEL, **DRAGONFLY, "routing": routing})
+    assert fabric.routers.channel_policy == "level"
 
 
 def test_faults_have_times_in_cycles_and_end_before_the_window(tmp_path):

@@ -207,9 +207,6 @@ def test_nothing_stays_of_a_simulation_that_cannot_be(tmp_path):
     settings = {"routing": "ugal", "decision": "piggyback", "virtual_channels": 16}
     with pytest.raises(UsageError, match="got jellyfish"):
         polarlab.simulate("jellyfish", routers=20, degree=4, **settings, out=tmp_path / "none")
-    settings = {"routing": "min", "channel_policy": "level"}
-    with pytest.raises(UsageError, match=r"policy level .* got jellyfish"):
-        polarlab.simulate("jellyfish", routers=20, degree=4, **settings, out=tmp_path / "none")
     assert not list(tmp_path.iterdir())
 
 
@@ -250,6 +247,15 @@ def test_what_a_user_may_not_expect_is_told(tmp_path):
     [unused] = [event for event in events if event.key == "parameters-unused"]
     assert unused.values["names"] == ("margin",)
     assert not [event for event in events if event.key == "simulation-unstable"]
+
+
+@pytest.mark.parametrize("settings", [{"decision": "buckets"}, {"flow_control": "drop"}])
+def test_a_buffer_without_effect_is_reported(tmp_path, settings):
+    events, routing = [], "ugal-pf:buffer=port"
+    options = {**SHORT, "routing": routing, **settings}
+    polarlab.simulate("polarfly", out=tmp_path / "told", progress=events.append, **options)
+    [unused] = [event for event in events if event.key == "parameters-unused"]
+    assert unused.values["names"] == ("buffer",)
 
 
 def test_progress_has_cycles_a_second():

@@ -12,7 +12,7 @@ from routing.registry import make_plan
 from routing.verification.forwarding_states import StateSpace
 from routing.verification.paths import packet_paths
 from routing.verification.verifier import prove
-from topology.errors import UsageError
+from topology.errors import ParameterError, UsageError
 from topology.failures import link_failures
 from topology.families.dragonflies.dragonfly3 import Dragonfly3
 
@@ -76,8 +76,13 @@ def test_plans_of_three_levels_are_proven_with_failed_links():
 
 
 def test_gateways_of_three_levels_cannot_be_chosen():
-    with pytest.raises(UsageError, match=r"hierarchical .* got dragonfly3"):
+    with pytest.raises(UsageError, match=r"dragonfly3 .* nearest, got any"):
         make_plan(Dragonfly3(a=2, h2=1, h3=1), 1, "hierarchical:gateways=any")
+
+
+def test_a_dragonfly_without_four_colours_is_named_by_its_own_options():
+    with pytest.raises(ParameterError, match=r"^t2 .* got 1 with a 3 and h2 1; try --a .* --h2 .* --t3"):
+        make_plan(Dragonfly3(a=3, h2=1, h3=1), 1, "four-color")
 
 
 # The classes of links in their order; those of one line come in any order.
@@ -140,7 +145,7 @@ def test_four_colours_of_three_levels_need_one_channel(params):
 def test_supergroups_need_links_of_all_labels():
     with pytest.raises(UsageError, match=r"t3 for four-color .* got 3"):
         make_plan(Dragonfly3(**{**COLOURED, "t3": 3}), 1, "four-color")
-    with pytest.raises(UsageError, match=r"trunking for four-color .* 4, .* got 1"):
+    with pytest.raises(UsageError, match=r"t2 for four-color .* 4 labels, got 1"):
         make_plan(Dragonfly3(a=4, h2=1, h3=1, t3=4), 1, "four-color")
     with pytest.raises(UsageError, match=r"order of four-color .* got own"):
         make_plan(Dragonfly3(**COLOURED), 1, "four-color:order=own")

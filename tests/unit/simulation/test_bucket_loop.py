@@ -8,14 +8,17 @@ from routing.algorithms.bucket_control import SwitchAdapter
 from routing.registry import make_plan
 from simulation import bucket_loop
 from simulation.arrays.network import make_network
+from simulation.arrays.ports import link_ports
 from simulation.bucket_loop import BucketLoop
 from simulation.faults import SimulatedFaults
 from simulation.kernels.decisions import DETOUR_BIT
 from simulation.settings import Decision, RouterSettings, Times, Workload
 from simulation.simulator import simulate
 from simulation.tables.compiler import compile_tables
+from topology.families.dragonflies.dragonfly import Dragonfly
 from topology.families.low_diameter.polarfly import PolarFly
 from topology.faults import parse_schedule
+from traffic.workload.patterns import make_pattern
 
 pytestmark = pytest.mark.usefixtures("compiled_kernels")
 
@@ -160,3 +163,24 @@ def test_occupancies_are_shares_of_a_queue_or_of_a_buffer(monkeypatch):
         assert 0 <= readings.min() < 0.1
         assert 0.8 < readings.max() <= 1
         adapters.clear()
+
+
+def test_a_full_queue_of_another_router_moves_buckets():
+    topology, routers = Dragonfly(h=4, a=8, groups=9, trunking=4), RouterSettings()
+    plan = make_plan(topology, 1, "four-color-adaptive")
+    tables = compile_tables(plan, candidates=True)
+    workload = Workload(pattern=make_pattern("uniform", topology, 1, 1), load=0.5)
+    network = make_network(tables, workload, routers, Decision(law="buckets"), 1)
+    group = next(one for one in plan.switches[8].groups if one.candidates)
+    full = [tables.link_starts[router] + port - 1 for router, port in group.far_ports[0]]
+    assert not set(group.far_ports[0]) & {(8, port) for port in range(99)}
+    network.used[link_ports(tables)[full]] = routers.buffer_flits
+    loop = BucketLoop(plan, tables, 100, routers)
+    for _ in range(3):
+        network = loop.act(network)
+    uses = [
+        use
+        for use, key in enumerate(zip(tables.adaptive.routers, tables.adaptive.groups, strict=True))
+        if key == (8, group.number)
+    ]
+    assert (network.buckets[uses] & DETOUR_BIT).any()

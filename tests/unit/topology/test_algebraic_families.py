@@ -212,6 +212,7 @@ def test_every_copied_fan_is_a_cluster_like_its_original():
 @pytest.mark.parametrize(
     ("params", "named"),
     [
+        ({"q": 3, "expand": "quadric:" + "1" * 5000}, "^expand must be quadric:N, "),
         ({"q": 8, "expand": "quadric:1"}, "odd, got 8; nearest: 7 and 9$"),
         ({"q": 2, "expand": "quadric:1"}, "odd, got 2; nearest: 3$"),
         ({"q": 6, "expand": "quadric:1"}, "^q must be a prime power.* got 6; nearest: 5 and 7$"),

@@ -45,6 +45,7 @@ from topology.shortest_paths import SearchedTopology, adjacency_from_links
 
 GEOMETRY = "expanded polarfly"
 QUADRIC, NONQUADRIC = "quadric", "nonquadric"
+_MAX_DIGITS = 9  # of a number of copies, far above what fits into a fabric
 _DOMAIN = (
     f"{QUADRIC}:N, {NONQUADRIC}:N, or steps such as {QUADRIC},{NONQUADRIC}=3, with N >= 1 copied clusters"
 )
@@ -88,7 +89,8 @@ def read_expansion(text: str) -> Expansion:
     steps: list[tuple[str, int]] = []
     for step in [text] if as_generated else text.split(","):
         kind, sign, number = step.partition(":" if as_generated else "=")
-        copies = int(number) if number.isascii() and number.isdecimal() else int(not sign)
+        digits = number.lstrip("0") if number.isascii() and number.isdecimal() else str(int(not sign))
+        copies = int(digits or "0") if len(digits) <= _MAX_DIGITS else 0
         if kind not in (QUADRIC, NONQUADRIC) or not copies:
             raise ParameterError(f"expand must be {_DOMAIN}, got {quoted(text)}")
         if steps and steps[-1][0] == kind:
