@@ -409,11 +409,10 @@ def _with_all(faults: Sequence[Fault], topology: Topology, unit: TimeUnit) -> It
             yield from (replace(fault, component=component) for component in down)
             down.clear()
             continue
-        if not fault.maintenance and fault.restores:
+        if not fault.maintenance:
             down = without_components(down, [fault.component], topology)
-        elif not fault.maintenance:
-            down = without_components(down, [fault.component], topology)
-            down.append(fault.component)
+            if not fault.restores:
+                down.append(fault.component)
         yield fault
 
 
